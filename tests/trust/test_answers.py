@@ -54,10 +54,7 @@ ANSWERS = [without_end, send_slowly, send_nothing, send_garbage]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A smaller limit, so that the flood is short."""
-    from fabricc.operate.drivers import shell
-
     monkeypatch.setattr(answers, "ANSWER_BYTES", 8 << 20)
-    monkeypatch.setattr(shell, "ANSWER_BYTES", 8 << 20)
 
 
 @contextlib.contextmanager

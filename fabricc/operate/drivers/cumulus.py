@@ -8,16 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from napalm.base.exceptions import (
-    CommandTimeoutException,
-    CommitConfirmException,
-    CommitError,
-    ConnectionException,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 
 from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import TIMES
@@ -90,7 +81,7 @@ class CumulusDriver(CumulusConnection):
         if waiting:
             self._require_own_commit()
         if foreign := sorted(waiting - {self._kept("committed")}):
-            raise CommitError(
+            raise exceptions.CommitError(
                 f"{self.hostname}: revision {foreign[0]} of another session waits for confirmation; "
                 "confirm or undo it there, or wait for its timer"
             )
@@ -122,15 +113,15 @@ class CumulusDriver(CumulusConnection):
             CommitError: NVUE refused it, or the revision has another state.
             ConnectionException: The connection broke, and the command had no effect.
         """
-        lost: NapalmException | None = None
+        lost: exceptions.NapalmException | None = None
         apply = f"nv config apply {words}"
         printed: list[str] = []
         try:
             with self._in_one_request(*first, apply, _REVISIONS, stops=True, limit_s=self._patience):
-                printed = [self._run(command, CommitError) for command in first]
-                self._run(apply, CommitError, limit_s=self._patience)
+                printed = [self._run(command, exceptions.CommitError) for command in first]
+                self._run(apply, exceptions.CommitError, limit_s=self._patience)
                 found = self._revisions().get(revision, {})
-        except (CommandTimeoutException, ConnectionException) as error:
+        except (exceptions.CommandTimeoutException, exceptions.ConnectionException) as error:
             lost = error
             found = self._revisions().get(revision, {})
         # NVUE can take seconds to leave `confirm` after a confirmation that it accepted.
@@ -145,7 +136,7 @@ class CumulusDriver(CumulusConnection):
             raise lost
         if found.get("state") not in wanted:
             issues = nvue_views.describe_issues(found, self.password)
-            raise CommitError(f"{self.hostname}: revision {revision} was not applied: {issues}")
+            raise exceptions.CommitError(f"{self.hostname}: revision {revision} was not applied: {issues}")
         return printed
 
     # Configuration.
@@ -160,7 +151,9 @@ class CumulusDriver(CumulusConnection):
         """
         self._require_access()
         self._load(
-            one_text(filename, config, FILE, ReplaceConfigException), "replace", ReplaceConfigException
+            one_text(filename, config, FILE, exceptions.ReplaceConfigException),
+            "replace",
+            exceptions.ReplaceConfigException,
         )
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
@@ -169,9 +162,13 @@ class CumulusDriver(CumulusConnection):
         Raises:
             MergeConfigException: NVUE refuses it.
         """
-        self._load(one_text(filename, config, FILE, MergeConfigException), "patch", MergeConfigException)
+        self._load(
+            one_text(filename, config, FILE, exceptions.MergeConfigException),
+            "patch",
+            exceptions.MergeConfigException,
+        )
 
-    def _load(self, text: str, verb: str, failure: type[NapalmException]) -> None:
+    def _load(self, text: str, verb: str, failure: type[exceptions.NapalmException]) -> None:
         load = f"nv config {verb} {self._folder}/{FILE}"
         steps = (_DETACH, _REVISIONS, _HISTORY, load, _REVISIONS)
         store = self._keep_command(FILE)
@@ -180,7 +177,7 @@ class CumulusDriver(CumulusConnection):
             self._load_revision(verb, steps, load, failure)
 
     def _load_revision(
-        self, verb: str, steps: Sequence[str], load: str, failure: type[NapalmException]
+        self, verb: str, steps: Sequence[str], load: str, failure: type[exceptions.NapalmException]
     ) -> None:
         """Load the stored file into a revision, and note its name."""
         with self._in_one_request(*steps, stops=True, limit_s=self._patience):
@@ -200,7 +197,7 @@ class CumulusDriver(CumulusConnection):
         self._keep(_LOADED, f"{self._candidate}\n", failure)
 
     def _files_of(self, config: str) -> dict[str, str]:
-        return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
+        return {FILE: one_text(None, config, FILE, exceptions.ReplaceConfigException)}
 
     def compare_config(self) -> str:
         """Return NVUE's own difference between pending and applied, as commands.
@@ -208,7 +205,9 @@ class CumulusDriver(CumulusConnection):
         Raises:
             ConnectionException: the answer has no commands.
         """
-        return self._read_commands(self._nv("diff -o commands", CommitError)) if self._files else ""
+        return (
+            self._read_commands(self._nv("diff -o commands", exceptions.CommitError)) if self._files else ""
+        )
 
     def _read_commands(self, text: str) -> str:
         """Return commands that NVUE prints, "" for none; a text may have several lines.
@@ -219,7 +218,9 @@ class CumulusDriver(CumulusConnection):
         found = text.strip()
         if found and not _CHANGES.match(found):
             output = excerpt(found, self.password, longest=100)
-            raise ConnectionException(f"{self.hostname}: `nv config diff` printed no commands: {output!r}")
+            raise exceptions.ConnectionException(
+                f"{self.hostname}: `nv config diff` printed no commands: {output!r}"
+            )
         return found
 
     def discard_config(self) -> None:
@@ -243,9 +244,9 @@ class CumulusDriver(CumulusConnection):
             CommitError: NVUE refuses, or another change came in between; what ran before still runs.
         """
         if not self._files:
-            raise CommitError(f"{self.hostname}: no candidate is loaded")
+            raise exceptions.CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and revert_in < 1:
-            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+            raise exceptions.CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         reads = (_REVISIONS, self._kept_command("committed"), _HISTORY)
         with self._in_one_request(self._lock_command(), *reads, stops=True):
             self._lock()
@@ -253,7 +254,7 @@ class CumulusDriver(CumulusConnection):
             self._waiting(revisions)
             applied = self._applied_revision(revisions)
         if applied != self._base:
-            raise CommitError(
+            raise exceptions.CommitError(
                 f"{self.hostname}: revision {applied} was applied by another session after this candidate was loaded; "
                 "compare again"
             )
@@ -279,7 +280,7 @@ class CumulusDriver(CumulusConnection):
             self._unlock(FILE)
         if printed and now != self._require_document(printed[-1]):
             self.rollback()
-            raise CommitError(
+            raise exceptions.CommitError(
                 f"{self.hostname}: NVUE saved the commit before its confirmation, so it was undone; "
                 "run `nv set system config auto-save state disabled` and `nv config apply` on the switch"
             )
@@ -309,12 +310,12 @@ class CumulusDriver(CumulusConnection):
         try:
             revisions = self._revisions()
             if nvue_views.names_in(revisions, CONFIRM):
-                raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+                raise exceptions.CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
             if self._has_foreign_revision(revisions):
-                raise SessionLockedException(
+                raise exceptions.SessionLockedException(
                     f"{self.hostname}: {self.username} has a pending revision of NVUE"
                 )
-        except NapalmException:
+        except exceptions.NapalmException:
             self._unlock()  # which came in the same request
             raise
 
@@ -339,7 +340,7 @@ class CumulusDriver(CumulusConnection):
             revisions = self._revisions()
             waiting = self._waiting(revisions)
         if not waiting:
-            raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+            raise exceptions.CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._settle("--confirm-yes", waiting, revisions, APPLIED)
         forget = f"rm -f {self._folder}/owner"
         self._save(forget)
@@ -352,7 +353,7 @@ class CumulusDriver(CumulusConnection):
         words = f"{shlex.quote(waiting)} {option}"
         try:
             self._apply(words, waiting, revisions, wanted)
-        except (CommandTimeoutException, ConnectionException):
+        except (exceptions.CommandTimeoutException, exceptions.ConnectionException):
             self._apply(words, waiting, self._revisions(), wanted)
 
     def rollback(self) -> None:
@@ -363,16 +364,16 @@ class CumulusDriver(CumulusConnection):
         """
         before = self._kept("before")
         if not before:
-            raise CommitError(f"{self.hostname}: nothing to roll back to")
+            raise exceptions.CommitError(f"{self.hostname}: nothing to roll back to")
         revisions = self._revisions()
         if waiting := self._waiting(revisions):
             self._settle("--confirm-no", waiting, revisions, SETTLED - {CONFIRM})
         elif (applied := self._applied_revision(revisions)) == self._kept("committed"):
             self._apply(f"{shlex.quote(before)} -y", before, revisions, APPLIED)
             if (applied := self._applied_revision(self._revisions())) != before:
-                raise CommitError(f"{self.hostname}: revision {applied} is still applied")
+                raise exceptions.CommitError(f"{self.hostname}: revision {applied} is still applied")
         elif applied != before:
-            raise CommitError(
+            raise exceptions.CommitError(
                 f"{self.hostname}: revision {applied} of another session is applied; it is left alone"
             )
         self._save()
@@ -407,16 +408,18 @@ class CumulusDriver(CumulusConnection):
         """
         try:
             output = self._save_and(then)
-        except (CommandTimeoutException, ConnectionException):
+        except (exceptions.CommandTimeoutException, exceptions.ConnectionException):
             self._reconnect()
             output = self._save_and(then)
         if output != "saved":
             output = excerpt(output, self.password, longest=100)
-            raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {output!r}")
+            raise exceptions.CommitError(
+                f"{self.hostname}: `nv config save` did not save what is applied: {output!r}"
+            )
 
     def _save_and(self, then: Sequence[str]) -> str:
         with self._in_one_request(_SAVE, *then, stops=True, limit_s=self._patience):
-            output = self._run(_SAVE, CommitError, limit_s=self._patience).strip()
+            output = self._run(_SAVE, exceptions.CommitError, limit_s=self._patience).strip()
             for command in then:
                 self._run(command)
         return output

@@ -9,15 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    CommitError,
-    ConnectAuthError,
-    ConnectionException,
-    NapalmException,
-    ReplaceConfigException,
-)
+from napalm.base import exceptions
 
 from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import AnswerError
@@ -78,7 +70,9 @@ class CumulusConnection(LinuxSession):
         if len(words) != len(_SHARED) or not _ACCESS.issuperset(words):
             self.close()
             output = excerpt(" ".join(words), self.password, longest=100) or "nothing"
-            raise ConnectionException(f"{self.hostname}: the answer about vtysh and lldpcli is {output!r}")
+            raise exceptions.ConnectionException(
+                f"{self.hostname}: the answer about vtysh and lldpcli is {output!r}"
+            )
         self._access = dict(zip(_SHARED, words, strict=True))
 
     def _require_access(self) -> None:
@@ -88,7 +82,7 @@ class CumulusConnection(LinuxSession):
             ReplaceConfigException: Neither its groups nor sudo let it run vtysh.
         """
         if self._access.get("vtysh") == "none":
-            raise ReplaceConfigException(
+            raise exceptions.ReplaceConfigException(
                 f"{self.hostname}: {self.username} may not run vtysh, and sudo asks for a password; "
                 f"run `sudo usermod -aG frrvty,_lldpd {self.username}` on the switch"
             )
@@ -100,7 +94,7 @@ class CumulusConnection(LinuxSession):
     def _line_of(self, command: Sequence[str]) -> str:
         return f"{'sudo -n ' * (self._access.get(command[0]) == 'sudo')}{shlex.join(command)}"
 
-    def _nv(self, words: str, failure: type[NapalmException]) -> str:
+    def _nv(self, words: str, failure: type[exceptions.NapalmException]) -> str:
         """Return the output of `nv config ...`; only its exit status shows whether it failed."""
         return self._run(f"nv config {words}", failure, limit_s=self._patience)
 
@@ -114,8 +108,8 @@ class CumulusConnection(LinuxSession):
         while not text:
             try:
                 text = self._run(shlex.join(command)) or " "
-            except (CommandTimeoutException, ConnectionException) as error:
-                if isinstance(error, ConnectAuthError) or time.monotonic() > until:
+            except (exceptions.CommandTimeoutException, exceptions.ConnectionException) as error:
+                if isinstance(error, exceptions.ConnectAuthError) or time.monotonic() > until:
                     raise
                 self._reconnect()
         return self._parse_json(text, f"the answer to `{shlex.join(command)}`")
@@ -123,11 +117,11 @@ class CumulusConnection(LinuxSession):
     def _reconnect(self) -> None:
         time.sleep(POLL_S)
         self._shell.close()
-        with suppress(CommandTimeoutException, ConnectionException):
+        with suppress(exceptions.CommandTimeoutException, exceptions.ConnectionException):
             try:
                 self._shell.open()
-            except ConnectAuthError as error:
-                raise CommitError(str(error)) from None
+            except exceptions.ConnectAuthError as error:
+                raise exceptions.CommitError(str(error)) from None
 
     def _revisions(self) -> Revisions:
         """Return the revisions of the switch.
@@ -138,7 +132,7 @@ class CumulusConnection(LinuxSession):
         try:
             return nvue_views.parse_revisions(self._query_again(nvue_views.REVISIONS))
         except AnswerError as error:
-            raise ConnectionException(f"{self.hostname}: {error}") from None
+            raise exceptions.ConnectionException(f"{self.hostname}: {error}") from None
 
     def _applied_revision(self, revisions: Revisions) -> str:
         """Return the revision that is applied.
@@ -149,7 +143,9 @@ class CumulusConnection(LinuxSession):
         try:
             return nvue_views.find_applied(self._query_again(nvue_views.HISTORY), revisions)
         except AnswerError as error:
-            raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
+            raise exceptions.CommitError(
+                f"{self.hostname}: {redact_text(str(error), self.password)}"
+            ) from None
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
         """Return what is applied, saved and pending, as `nv config show -o yaml` prints it."""
@@ -177,7 +173,7 @@ class CumulusConnection(LinuxSession):
         parts = _PARTS.findall(text)
         if not _YAML.match(text) or len(parts) != len(set(parts)) or not (parts or may_be_empty):
             output = excerpt(text, self.password, longest=100) or "nothing"
-            raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {output!r}")
+            raise exceptions.ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {output!r}")
         return text
 
     def get_identity(self) -> dict[str, str]:
@@ -204,7 +200,7 @@ class CumulusConnection(LinuxSession):
     def _serial(self) -> str:
         try:
             (platform,) = self._json(_PLATFORM)
-        except CommandErrorException:
+        except exceptions.CommandErrorException:
             return ""
         return str(platform.get("serial-number") or "") if isinstance(platform, dict) else ""
 
@@ -228,5 +224,5 @@ class CumulusConnection(LinuxSession):
         """
         try:
             return nvue_views.read_alarms(self._json(nvue_views.HEALTH)[0])
-        except CommandErrorException:
+        except exceptions.CommandErrorException:
             raise NotImplementedError("nv show system health is not there") from None

@@ -6,18 +6,10 @@ import re
 import time
 import uuid
 
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommitConfirmException,
-    CommitError,
-    ConnectionClosedException,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 from pyeapi.eapilib import CommandError
 
+from fabricc.operate.drivers import single
 from fabricc.operate.drivers.answers import (
     AnswerError,
     quote_words,
@@ -28,11 +20,6 @@ from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import (
-    CleanCommits,
-    NothingCommittedError,
-    one_text,
-)
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"
@@ -47,7 +34,7 @@ _OLD_NAME = "--- system:/running-config"
 _LOCK_S = 10.0
 
 
-class EosDriver(CleanCommits, EosConnection):
+class EosDriver(single.CleanCommits, EosConnection):
     """Arista EOS over eAPI; a candidate is `running-config.cfg`, the whole device.
 
     What differs from NAPALM's own driver:
@@ -78,8 +65,10 @@ class EosDriver(CleanCommits, EosConnection):
         self._take_over = bool(options.get("take_over", False))
         self._compared: str | None = None
 
-    def _load(self, filename: str | None, config: str | None, failure: type[NapalmException]) -> None:
-        text = one_text(filename, config, FILE, failure)
+    def _load(
+        self, filename: str | None, config: str | None, failure: type[exceptions.NapalmException]
+    ) -> None:
+        text = single.one_text(filename, config, FILE, failure)
         with self._clean(failure):
             self._require_free()
             self._compared = None
@@ -88,7 +77,7 @@ class EosDriver(CleanCommits, EosConnection):
             if holds_clear_keys(text):
                 (shown,) = self._run_commands(["show running-config"], encoding="text")
                 text = write_stored_forms(text, str(shown["output"]))
-            self._load_config(None, text, failure is ReplaceConfigException)
+            self._load_config(None, text, failure is exceptions.ReplaceConfigException)
 
     def _sessions(self) -> Sessions:
         return read_sessions(self._run_commands([SESSIONS])[0])
@@ -109,7 +98,7 @@ class EosDriver(CleanCommits, EosConnection):
         while True:
             sessions = self._sessions()
             if sessions.waiting:
-                raise CommitConfirmException("a commit waits for confirmation")
+                raise exceptions.CommitConfirmException("a commit waits for confirmation")
             others = [name for name in sessions.list_open() if name != self.config_session]
             for name in [one for one in others if self._is_left_behind(one)]:
                 self._run_commands([f"configure session {name} abort"], encoding="text")
@@ -117,7 +106,7 @@ class EosDriver(CleanCommits, EosConnection):
             if not others or self.lock_disable or not self._waits:
                 return
             if time.monotonic() > until:
-                raise SessionLockedException(f"configuration session {others[0]} is open")
+                raise exceptions.SessionLockedException(f"configuration session {others[0]} is open")
             time.sleep(1)
 
     def _is_left_behind(self, name: str) -> bool:
@@ -128,11 +117,11 @@ class EosDriver(CleanCommits, EosConnection):
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration into a session."""
-        self._load(filename, config, ReplaceConfigException)
+        self._load(filename, config, exceptions.ReplaceConfigException)
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load lines into a session."""
-        self._load(filename, config, MergeConfigException)
+        self._load(filename, config, exceptions.MergeConfigException)
 
     def check_candidate(self, config: str) -> list[Refusal]:
         """Type a whole configuration into a session that is aborted; EOS ends at the first refused line, so again.
@@ -140,7 +129,7 @@ class EosDriver(CleanCommits, EosConnection):
         Raises:
             NapalmException: it was not checked.
         """
-        lines = one_text(None, config, FILE, ReplaceConfigException).splitlines()
+        lines = single.one_text(None, config, FILE, exceptions.ReplaceConfigException).splitlines()
         found: list[Refusal] = []
         while len(found) < _MOST_REFUSED:
             refused = super().check_candidate("\n".join(lines) + "\n")
@@ -175,7 +164,7 @@ class EosDriver(CleanCommits, EosConnection):
         Raises:
             ConnectionException: the answer is no difference.
         """
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             command = f"show session-config named {self.config_session} diffs"
             (shown,) = self._run_commands([command], encoding="text")
             lines = str(shown["output"]).strip().splitlines()
@@ -192,12 +181,14 @@ class EosDriver(CleanCommits, EosConnection):
             CommitConfirmException: `revert_in` is out of range.
         """
         if self.config_session is None:
-            raise CommitError(f"{self.hostname}: no candidate is loaded")
+            raise exceptions.CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not 0 < revert_in < _DAY_S:
-            raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
+            raise exceptions.CommitConfirmException(
+                f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds"
+            )
         if self._compared is not None and self._difference() != self._compared:
             reason = f"{self.hostname}: the running configuration has changed since it was compared"
-            raise SessionLockedException(reason)
+            raise exceptions.SessionLockedException(reason)
         timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [
             f"copy running-config {ROLLBACK}",
@@ -205,11 +196,11 @@ class EosDriver(CleanCommits, EosConnection):
             *([SAVE] if revert_in is None else []),
         ]
         name, self._identity = self.config_session, None
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             try:
                 self._run_commands(commands, encoding="text")
                 sessions = None if revert_in is None else self._sessions()
-            except (CommandError, ConnectionClosedException) as error:
+            except (CommandError, exceptions.ConnectionClosedException) as error:
                 # Read the state of the commit: a second one might be one too many.
                 sessions = self._sessions()
                 if name in sessions.list_open():
@@ -219,7 +210,9 @@ class EosDriver(CleanCommits, EosConnection):
                 if revert_in is None:
                     self._run_commands([SAVE], encoding="text")
             if revert_in is not None and (sessions is None or sessions.waiting != name):
-                raise CommitError(f"the switch does not report the commit of session {name} as waiting")
+                raise exceptions.CommitError(
+                    f"the switch does not report the commit of session {name} as waiting"
+                )
         self.config_session = None
 
     def _abort_refused(self, name: str, error: Exception) -> Sessions:
@@ -233,7 +226,7 @@ class EosDriver(CleanCommits, EosConnection):
         if name != sessions.waiting and not sessions.is_committed(name):
             self.config_session = None
             reason = redact_text(str(error), self.password, self.enablepwd)
-            raise NothingCommittedError(f"{self.hostname}: nothing was committed: {reason}")
+            raise single.NothingCommittedError(f"{self.hostname}: nothing was committed: {reason}")
         return sessions
 
     def _pending_session(self) -> str:
@@ -248,26 +241,28 @@ class EosDriver(CleanCommits, EosConnection):
         """
         sessions = self._sessions()
         if sessions.waiting and sessions.waiting != self._session_name:
-            raise SessionLockedException(f"session {sessions.waiting} made the commit that waits")
+            raise exceptions.SessionLockedException(f"session {sessions.waiting} made the commit that waits")
         return sessions
 
     def confirm_commit(self) -> None:
         """Keep and save the pending commit of this session."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             before = self._own_sessions()
             waiting = before.waiting
             if not waiting:
-                raise CommitError("No pending commit-confirm found!")
+                raise exceptions.CommitError("No pending commit-confirm found!")
             commands = [f"configure session {waiting} commit", SAVE]
             try:
                 self._run_commands(commands, encoding="text")
-            except ConnectionClosedException:
+            except exceptions.ConnectionClosedException:
                 sessions = self._sessions()
                 if sessions.waiting != waiting and not self._is_confirmed(before, sessions):
                     raise
                 self._run_commands(commands[sessions.waiting != waiting :], encoding="text")
             if self._sessions().waiting == waiting:
-                raise CommitError(f"the commit of session {waiting} still waits after its confirmation")
+                raise exceptions.CommitError(
+                    f"the commit of session {waiting} still waits after its confirmation"
+                )
             self.config_session = self._identity = None
 
     def _is_confirmed(self, before: Sessions, after: Sessions) -> bool:
@@ -277,13 +272,13 @@ class EosDriver(CleanCommits, EosConnection):
 
     def rollback(self) -> None:
         """Go back to what ran before the last commit of this session, whether it waits for confirmation or not."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             waiting = self._pending_session()
             undo = f"configure session {waiting} abort" if waiting else f"configure replace {ROLLBACK}"
             commands = [undo, SAVE]
             try:
                 self._run_commands(commands, encoding="text")
-            except ConnectionClosedException:
+            except exceptions.ConnectionClosedException:
                 undone = bool(waiting) and self._sessions().waiting != waiting
                 self._run_commands(commands[undone:], encoding="text")
             self.config_session = self._identity = None
@@ -294,7 +289,7 @@ class EosDriver(CleanCommits, EosConnection):
         Each session of EOS has a candidate of its own, so the candidate of another session does not block. ZTP loads
         what it finds and restarts the switch, and until then EOS saves nothing.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._read_getters(["get_holds"])
             answer, version = self._run_commands([SESSIONS, VERSION])
             provisioning = self._try_command(ZEROTOUCH, 1)
@@ -315,7 +310,7 @@ class EosDriver(CleanCommits, EosConnection):
 
     def end_hold(self, hold: Hold) -> bool:
         """Abort the uncommitted session of another driver that is dead. Not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._run_commands([f"configure session {_PREFIX}{hold.owner} abort"], encoding="text")
         return True
 

@@ -11,32 +11,12 @@ from typing import Any
 
 import napalm.eos
 import pyeapi.client
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    CommitError,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
-    NapalmException,
-)
+from napalm.base import exceptions
 from pyeapi.eapilib import CommandError, EapiConnection, HttpEapiConnection, HttpsEapiConnection
 from pyeapi.eapilib import ConnectionError as EapiConnectionError
 
 from fabricc.operate.drivers import answers, eos_views
-from fabricc.operate.drivers.answers import (
-    ROUTE_VALUES,
-    TIMES,
-    VALUES,
-    AnswerError,
-    LostAnswerError,
-    bound_connection,
-    parse_json,
-    post_request,
-    quote_words,
-    require_answer,
-    silence_libraries,
-)
+from fabricc.operate.drivers import answers as device_answers
 from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
@@ -74,13 +54,13 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         refused: whether the switch refused the login of the last request.
     """
 
-    most_values = VALUES
+    most_values = device_answers.VALUES
     refused = False
 
     def __init__(self, *arguments: Any, timeout: float = 60, **named: Any) -> None:
         super().__init__(*arguments, timeout=timeout, **named)
-        self._seconds = TIMES * timeout
-        self._cut = bound_connection(self.transport)
+        self._seconds = device_answers.TIMES * timeout
+        self._cut = device_answers.bound_connection(self.transport)
 
     def send(self, data: str) -> Any:
         """Return the answer to a request.
@@ -94,7 +74,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         """
         headers = dict([("Content-type", "application/json-rpc"), self._auth])
         try:
-            status, reason, content = post_request(
+            status, reason, content = device_answers.post_request(
                 self.transport, "/command-api", data.encode(), headers, self._seconds, self._cut
             )
         except TimeoutError:
@@ -103,15 +83,17 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
             raise EapiConnectionError(str(self), str(error) or type(error).__name__) from None
         self.refused = status == HTTPStatus.UNAUTHORIZED
         if self.refused:
-            raise ConnectAuthError("the login is refused")
+            raise exceptions.ConnectAuthError("the login is refused")
         try:
-            require_answer(status, reason, content)
-            found = parse_json(content, "an answer of eAPI", self.most_values)
-        except LostAnswerError as error:
+            device_answers.require_answer(status, reason, content)
+            found = device_answers.parse_json(content, "an answer of eAPI", self.most_values)
+        except device_answers.LostAnswerError as error:
             time.sleep(answers.AGAIN_S)
             raise EapiConnectionError(str(self), str(error)) from None
         if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
-            raise AnswerError(f"not an eAPI answer: {quote_words(content.decode('utf-8', 'replace'))}")
+            raise device_answers.AnswerError(
+                f"not an eAPI answer: {device_answers.quote_words(content.decode('utf-8', 'replace'))}"
+            )
         if "error" in found:
             code, message, refused, out = self._parse_error_message(found)
             raise CommandError(code, message, command_error=refused, output=out)
@@ -150,20 +132,20 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
         self._identity: dict[str, str] | None = None
         self._ahead: dict[str, Any] = {}
 
-    def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign: dict[type[BaseException], type[NapalmException]] = {
+    def _clean(self, failure: type[exceptions.NapalmException]) -> Any:
+        foreign: dict[type[BaseException], type[exceptions.NapalmException]] = {
             CommandError: failure,
-            EapiConnectionError: ConnectionClosedException,
-            AnswerError: ConnectionException,
-            TimeoutError: CommandTimeoutException,
+            EapiConnectionError: exceptions.ConnectionClosedException,
+            device_answers.AnswerError: exceptions.ConnectionException,
+            TimeoutError: exceptions.CommandTimeoutException,
         }
         return clean_errors(self.hostname, foreign, self.password, self.enablepwd)
 
     def open(self) -> None:
         """Connect, log in and read the identity, which comes with the answer that proves the login."""
         self.drop_ahead()
-        silence_libraries()
-        with self._clean(ConnectionClosedException):
+        device_answers.silence_libraries()
+        with self._clean(exceptions.ConnectionClosedException):
             if self.transport != "ssh":
                 if self.device is None:
                     connection = self.transport_class(
@@ -185,7 +167,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
         if getattr(getattr(self.device, "connection", None), "refused", False):
             self.device = None
             return
-        with suppress(NapalmException, CommandError, EapiConnectionError):
+        with suppress(exceptions.NapalmException, CommandError, EapiConnectionError):
             super().close()
 
     def abandon(self) -> None:
@@ -205,10 +187,12 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
                 if not all(key.startswith("show ") or key == SAVE for key in keys):
                     raise
                 return self._send(commands, **kwargs)
-        except ConnectAuthError:
-            raise ConnectAuthError(f"{self.hostname} refuses the login of {self.username}") from None
+        except exceptions.ConnectAuthError:
+            raise exceptions.ConnectAuthError(
+                f"{self.hostname} refuses the login of {self.username}"
+            ) from None
         except EapiConnectionError as error:
-            raise ConnectionClosedException(f"{self.hostname}: {error.message}") from None
+            raise exceptions.ConnectionClosedException(f"{self.hostname}: {error.message}") from None
 
     def _send(self, commands: list[Any], **kwargs: Any) -> Any:
         if self.transport == "ssh":
@@ -217,7 +201,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
             ]
         found = super()._run_commands(list(commands), **kwargs)
         if len(found) != len(commands):
-            raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
+            raise device_answers.AnswerError(f"{len(commands)} commands have {len(found)} answers")
         return found
 
     def _type(self, command: str, encoding: str) -> Any:
@@ -226,18 +210,22 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
         output = str(self._netmiko_device.send_command(typed))
         if output.lstrip().startswith("% "):
             raise CommandError(0, f"CLI command '{command}' failed: {output.strip()}")
-        return {"output": output} if encoding == "text" else parse_json(output, f"the answer to `{command}`")
+        return (
+            {"output": output}
+            if encoding == "text"
+            else device_answers.parse_json(output, f"the answer to `{command}`")
+        )
 
     def _run_routes(self, commands: Sequence[Any]) -> Any:
         """Return answers with tables of routes among them, which may have more values than others."""
         exchange = getattr(self.device, "connection", None)
         if not isinstance(exchange, _Exchange):
             return self._run_commands(list(commands))
-        exchange.most_values = ROUTE_VALUES
+        exchange.most_values = device_answers.ROUTE_VALUES
         try:
             return self._run_commands(list(commands))
         finally:
-            exchange.most_values = VALUES
+            exchange.most_values = device_answers.VALUES
 
     def _try_command(self, command: str, revision: int) -> Any:
         """Return the JSON of a command in one revision; None when this device refuses the command."""
@@ -256,7 +244,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
             getters: names of getters; those without an entry here send their own requests later.
         """
         self.drop_ahead()
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._read_getters(getters)
 
     def _read_getters(self, getters: Sequence[str]) -> None:
@@ -304,7 +292,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
 
         A switch that was never saved cannot run `show startup-config`; it has none.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             try:
                 found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
             except CommandError as error:
@@ -321,7 +309,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
 
         The values are those that were read when the connection was opened, until the next commit.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             if self._identity is None:
                 self._identity = _identity_of_answers(
                     self._try_command(VERSION, 1), self._try_command(_HOSTNAME, 1)
@@ -330,14 +318,14 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             answers = self._run_routes(_ROUTES)
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]
             return {prefix: len(route.get("vias", [])) for table in tables for prefix, route in table.items()}
 
     def get_router_macs(self) -> dict[str, dict[str, str]]:
         """Return VNI of a VRF -> VTEP -> router MAC that its routes have (RFC 9135); not part of NAPALM."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             return eos_views.router_macs(self._run_routes(eos_views.VRF_ROUTES))
 
     def get_lossless_counters(self) -> Counters:
@@ -347,7 +335,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
             NotImplementedError: the platform reports none.
         """
         tally = CounterTotals()
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             for command, revision, read in eos_views.QUESTIONS:
                 if (answer := self._try_command(command, revision)) is not None:
                     read(answer, tally)
@@ -359,7 +347,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
         Raises:
             NotImplementedError: the platform does not report them.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             requested = (
                 (self._try_command(command, revision), wanted, read)
                 for command, revision, wanted, read in eos_views.HEALTH

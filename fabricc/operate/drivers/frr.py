@@ -11,16 +11,7 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import Any, NoReturn
 
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommitConfirmException,
-    CommitError,
-    ConnectionException,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 
 from fabricc.operate.drivers import frr_agent, linux, linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, TIMES, AnswerError, parse_json
@@ -139,14 +130,14 @@ class FrrDriver(LinuxDriver):
         self._shell.open()
         try:
             self._ask("status")
-        except NapalmException:
+        except exceptions.NapalmException:
             self._shell.close()
             raise
 
     def _ask(
         self,
         what: str,
-        failure: type[NapalmException] = CommandErrorException,
+        failure: type[exceptions.NapalmException] = exceptions.CommandErrorException,
         wait_s: float | None = None,
         **more: Any,
     ) -> Any:
@@ -166,13 +157,19 @@ class FrrDriver(LinuxDriver):
             require_reply(what, answer)
         except AnswerError as error:
             reason = excerpt(ran.err or str(error), self.password, end=True)
-            raise ConnectionException(f"{self.hostname}: exit status {ran.status}: {reason}") from None
+            raise exceptions.ConnectionException(
+                f"{self.hostname}: exit status {ran.status}: {reason}"
+            ) from None
         if "refused" in answer:
             self._refuse(answer["refused"], answer["text"], failure)
         return answer
 
-    def _refuse(self, kind: str, text: str, failure: type[NapalmException]) -> NoReturn:
-        kinds = {"locked": SessionLockedException, "pending": CommitConfirmException, "lost": CommitError}
+    def _refuse(self, kind: str, text: str, failure: type[exceptions.NapalmException]) -> NoReturn:
+        kinds = {
+            "locked": exceptions.SessionLockedException,
+            "pending": exceptions.CommitConfirmException,
+            "lost": exceptions.CommitError,
+        }
         raise kinds.get(kind, failure)(f"{self.hostname}: {redact_text(text, self.password)}")
 
     # Configuration.
@@ -185,7 +182,7 @@ class FrrDriver(LinuxDriver):
             SessionLockedException: another session holds a candidate.
             CommitConfirmException: a commit runs or waits for confirmation.
         """
-        self._load(filename, config, ReplaceConfigException, merge=False)
+        self._load(filename, config, exceptions.ReplaceConfigException, merge=False)
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load lines that are added to the running `frr.conf`.
@@ -193,10 +190,15 @@ class FrrDriver(LinuxDriver):
         Raises:
             MergeConfigException: as `load_replace_candidate` raises ReplaceConfigException.
         """
-        self._load(filename, config, MergeConfigException, merge=True)
+        self._load(filename, config, exceptions.MergeConfigException, merge=True)
 
     def _load(
-        self, filename: str | None, config: str | None, failure: type[NapalmException], *, merge: bool
+        self,
+        filename: str | None,
+        config: str | None,
+        failure: type[exceptions.NapalmException],
+        *,
+        merge: bool,
     ) -> None:
         try:
             files = candidate_files(filename, config, MAIN)
@@ -230,10 +232,10 @@ class FrrDriver(LinuxDriver):
                 and `commit_state()` of a new connection returns which one.
         """
         if not self._loaded:
-            raise CommitError(f"{self.hostname}: no candidate is loaded")
+            raise exceptions.CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and revert_in < 1:
-            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
-        self._ask("commit", CommitError, message=message, revert_s=revert_in or 0)
+            raise exceptions.CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+        self._ask("commit", exceptions.CommitError, message=message, revert_s=revert_in or 0)
         self._loaded = False
         self._settle("pending" if revert_in else "confirmed")
 
@@ -246,15 +248,15 @@ class FrrDriver(LinuxDriver):
         until = time.monotonic() + self._patience
         pause = 0.1
         while time.monotonic() < until:
-            state = self._ask("status", CommitError)
+            state = self._ask("status", exceptions.CommitError)
             if state["phase"] not in _MOVING and not (state["phase"] == "pending" and state["wish"]):
                 if state["phase"] == wanted:
                     return
                 why = redact_text(state["why"], self.password)
-                raise CommitError(f"{self.hostname}: {state['phase']}: {why or 'no reason given'}")
+                raise exceptions.CommitError(f"{self.hostname}: {state['phase']}: {why or 'no reason given'}")
             time.sleep(pause)
             pause = min(1.0, pause * 1.5)
-        raise CommitError(f"{self.hostname}: the switch still is {state['phase']}")
+        raise exceptions.CommitError(f"{self.hostname}: the switch still is {state['phase']}")
 
     def commit_state(self) -> dict[str, Any]:
         """Return the state of the last commit, whoever made it.
@@ -287,8 +289,8 @@ class FrrDriver(LinuxDriver):
         Nothing is restored. Not part of NAPALM.
         """
         if hold.kind is HoldKind.GUARD:
-            return bool(self._ask("release", CommitError, owner=hold.owner)["released"])
-        self._ask("discard", CommitError, owner=hold.owner)
+            return bool(self._ask("release", exceptions.CommitError, owner=hold.owner)["released"])
+        self._ask("discard", exceptions.CommitError, owner=hold.owner)
         return True
 
     def confirm_commit(self) -> None:
@@ -298,7 +300,7 @@ class FrrDriver(LinuxDriver):
             CommitError: none waits, or the time had run out.
             SessionLockedException: another session made the commit that waits.
         """
-        self._ask("confirm", CommitError)
+        self._ask("confirm", exceptions.CommitError)
         self._settle("confirmed")
 
     def arm_guard(self, seconds: int) -> None:
@@ -310,15 +312,15 @@ class FrrDriver(LinuxDriver):
             CommitError: no candidate is loaded.
             SessionLockedException: another session has set one.
         """
-        self._ask("guard", CommitError, seconds=seconds, armed=False)
+        self._ask("guard", exceptions.CommitError, seconds=seconds, armed=False)
 
     def extend_guard(self, seconds: int) -> bool:
         """Restart a timer that is set; return False when none is: it was released, or the switch went back."""
-        return bool(self._ask("guard", CommitError, seconds=seconds, armed=True)["armed"])
+        return bool(self._ask("guard", exceptions.CommitError, seconds=seconds, armed=True)["armed"])
 
     def release_guard(self) -> None:
         """Remove the timer, if this session has set one."""
-        self._ask("release", CommitError)
+        self._ask("release", exceptions.CommitError)
 
     def discard_config(self) -> None:
         """Forget the candidate."""
@@ -332,7 +334,7 @@ class FrrDriver(LinuxDriver):
             CommitError: nothing to go back to, or it failed.
             SessionLockedException: a commit of another session waits.
         """
-        self._ask("rollback", CommitError)
+        self._ask("rollback", exceptions.CommitError)
         self._settle("reverted")
 
     # Getters.
@@ -355,7 +357,7 @@ class FrrDriver(LinuxDriver):
         for command, (status, out, err) in zip(commands, ran, strict=True):
             if status:
                 reason = excerpt(err or out, self.password, end=True)
-                raise CommandErrorException(f"{self.hostname}: {' '.join(command)}: {reason}")
+                raise exceptions.CommandErrorException(f"{self.hostname}: {' '.join(command)}: {reason}")
         return [out for _, out, _ in ran]
 
     def _run_programs(self, commands: Sequence[Sequence[str]]) -> None:

@@ -8,29 +8,13 @@ from typing import Any
 
 from jnpr.junos.exception import CommitError as EzCommitError
 from jnpr.junos.exception import ConnectClosedError, RpcError, RpcTimeoutError
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommitConfirmException,
-    CommitError,
-    LockError,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-    UnlockError,
-)
+from napalm.base import exceptions
 from ncclient import NCClientError
 
 from fabricc.operate.drivers import junos_secrets, junos_views
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.junos_connection import JunosConnection
-from fabricc.operate.drivers.junos_secrets import (
-    ENGINE,
-    holds_clear_secrets,
-    holds_snmp_passwords,
-    write_stored_forms,
-)
 from fabricc.operate.drivers.junos_views import read_version, went_back
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.single import CleanCommits, nothing_committed, one_text
@@ -68,7 +52,12 @@ class JunosDriver(CleanCommits, JunosConnection):
         self._session = str((optional_args or {}).get("session") or "")
 
     def _load(
-        self, filename: str | None, config: str | None, failure: type[NapalmException], *, replace: bool
+        self,
+        filename: str | None,
+        config: str | None,
+        failure: type[exceptions.NapalmException],
+        *,
+        replace: bool,
     ) -> None:
         text = one_text(filename, config, FILE, failure)
         with self._clean(failure):
@@ -77,21 +66,21 @@ class JunosDriver(CleanCommits, JunosConnection):
     def _load_alone(self, text: str, *, replace: bool) -> None:
         known, self._seen = self._seen, None
         if self._find_waiting_commit(known):
-            raise CommitConfirmException("a commit waits for confirmation")
+            raise exceptions.CommitConfirmException("a commit waits for confirmation")
         self.config_replace = replace
-        if holds_clear_secrets(text):
-            engine = self._read_engine() if holds_snmp_passwords(text) else b""
-            text = write_stored_forms(text, self._running(), engine)
+        if junos_secrets.holds_clear_secrets(text):
+            engine = self._read_engine() if junos_secrets.holds_snmp_passwords(text) else b""
+            text = junos_secrets.write_stored_forms(text, self._running(), engine)
         if replace:
             text = self._state_release(text)
         try:
             self._load_candidate(None, text, replace)
-        except LockError as error:
-            raise SessionLockedException(str(error)) from None
+        except exceptions.LockError as error:
+            raise exceptions.SessionLockedException(str(error)) from None
 
     def _read_engine(self) -> bytes:
         """Return the ID of the switch's SNMP engine, empty where the switch refuses the command."""
-        answer = self._try_request(lambda: self.cli([ENGINE])[ENGINE])
+        answer = self._try_request(lambda: self.cli([junos_secrets.ENGINE])[junos_secrets.ENGINE])
         return junos_secrets.read_engine(str(answer))
 
     def _state_release(self, text: str) -> str:
@@ -108,12 +97,12 @@ class JunosDriver(CleanCommits, JunosConnection):
 
     def _unlock(self) -> None:
         """Give the lock back; one that Junos does not take back ends with the session, and is no failed commit."""
-        with suppress(UnlockError):
+        with suppress(exceptions.UnlockError):
             super()._unlock()
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration (`load override`) under an exclusive lock."""
-        self._load(filename, config, ReplaceConfigException, replace=True)
+        self._load(filename, config, exceptions.ReplaceConfigException, replace=True)
 
     def check_candidate(self, config: str) -> list[Refusal]:
         """Load a whole configuration, let Junos check its commit, and drop it; not part of NAPALM.
@@ -121,13 +110,13 @@ class JunosDriver(CleanCommits, JunosConnection):
         Raises:
             NapalmException: it was not checked.
         """
-        text = one_text(None, config, FILE, ReplaceConfigException)
+        text = one_text(None, config, FILE, exceptions.ReplaceConfigException)
         wrong: list[dict[str, Any]] = []
-        with self._clean(ReplaceConfigException):
+        with self._clean(exceptions.ReplaceConfigException):
             try:
                 self._load_alone(text, replace=True)
                 self.device.cu.commit_check()
-            except ReplaceConfigException as error:
+            except exceptions.ReplaceConfigException as error:
                 wrong = list(error.args[0])
             except RpcTimeoutError:
                 raise
@@ -147,21 +136,21 @@ class JunosDriver(CleanCommits, JunosConnection):
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load statements that are added, under an exclusive lock."""
-        self._load(filename, config, MergeConfigException, replace=False)
+        self._load(filename, config, exceptions.MergeConfigException, replace=False)
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Commit; with `revert_in` (seconds, rounded up to minutes) Junos goes back unless confirmed."""
         minutes = None if revert_in is None else -(-revert_in // _MINUTE_S) * _MINUTE_S
         if minutes is not None and minutes < _MINUTE_S:
-            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+            raise exceptions.CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._forget()
-        with nothing_committed(), self._clean(CommitError):
+        with nothing_committed(), self._clean(exceptions.CommitError):
             before = self._read_commits()
             if self._find_waiting_commit(before):
                 if self.locked:
                     super().discard_config()
-                raise SessionLockedException("a commit of another session waits for confirmation")
-        with self._clean(CommitError):
+                raise exceptions.SessionLockedException("a commit of another session waits for confirmation")
+        with self._clean(exceptions.CommitError):
             try:
                 super().commit_config(self._log_message(message), minutes)
             except _LOST as lost:
@@ -169,7 +158,7 @@ class JunosDriver(CleanCommits, JunosConnection):
                 if not self._is_committed(before):
                     raise
                 if minutes is not None and not self._find_waiting_commit():
-                    raise CommitError("the switch does not report the commit as waiting") from None
+                    raise exceptions.CommitError("the switch does not report the commit as waiting") from None
             except (EzCommitError, RpcError):
                 with suppress(Exception):
                     super().discard_config()
@@ -181,10 +170,10 @@ class JunosDriver(CleanCommits, JunosConnection):
 
     def confirm_commit(self) -> None:
         """Keep a commit that waits, without committing what other sessions have in the candidate."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             commits, self._seen = self._seen or self._read_commits(), None
             if (commit := self._find_waiting_commit(commits)) is None:
-                raise CommitError("no commit waits for confirmation")
+                raise exceptions.CommitError("no commit waits for confirmation")
             running = "" if commit.marked else self._running()
             try:
                 self._confirm(commit, commits)
@@ -194,7 +183,9 @@ class JunosDriver(CleanCommits, JunosConnection):
                 if (again := self._find_waiting_commit(now)) is not None:
                     self._confirm(again, now)
                 elif went_back(commits, now) or (running and self._running() != running):
-                    raise CommitError("the confirmation was lost and the switch went back") from None
+                    raise exceptions.CommitError(
+                        "the confirmation was lost and the switch went back"
+                    ) from None
 
     def _confirm(self, commit: junos_views.Commit, commits: list[junos_views.Commit]) -> None:
         """Confirm by a check where Junos reports the effect of one, else by a commit under the lock.
@@ -216,12 +207,12 @@ class JunosDriver(CleanCommits, JunosConnection):
             now = self._read_commits()
             if self._find_waiting_commit(now) is None:
                 if went_back(commits, now):
-                    raise CommitError("the switch went back before its confirmation")
+                    raise exceptions.CommitError("the switch went back before its confirmation")
                 return
         self._require_lock()
         super().commit_config()
         if (after := self._find_waiting_commit()) is not None and after.marked:
-            raise CommitError("the commit still waits after its confirmation")
+            raise exceptions.CommitError("the commit still waits after its confirmation")
 
     def _require_lock(self) -> None:
         """Take the lock, which Junos refuses while another session has the lock or uncommitted changes.
@@ -231,8 +222,8 @@ class JunosDriver(CleanCommits, JunosConnection):
         """
         try:
             self._lock()
-        except LockError as error:
-            raise SessionLockedException(str(error)) from None
+        except exceptions.LockError as error:
+            raise exceptions.SessionLockedException(str(error)) from None
 
     def rollback(self) -> None:
         """Go back to what ran before the last commit that changed something, whether it waits or not.
@@ -241,7 +232,7 @@ class JunosDriver(CleanCommits, JunosConnection):
             SessionLockedException: another session has the lock or uncommitted changes, which would be lost.
         """
         self._forget()
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             self._require_lock()
             try:
                 for number in (1, 2):  # a commit that only confirmed the one before has no difference
@@ -256,12 +247,12 @@ class JunosDriver(CleanCommits, JunosConnection):
 
     def has_pending_commit(self) -> bool:
         """Return whether a commit waits for confirmation."""
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             return self._find_waiting_commit() is not None
 
     def get_waiting_commit(self) -> Hold | None:
         """Return the commit that waits for its confirmation, alone; not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._seen = self._read_commits()
             commit = self._find_waiting_commit(self._seen)
             return None if commit is None else self._describe_commit(commit)
@@ -311,7 +302,7 @@ class JunosDriver(CleanCommits, JunosConnection):
         """Return whether another session holds the lock, as one whose commit still runs does."""
         try:
             self._lock()
-        except LockError:
+        except exceptions.LockError:
             return True
         self._unlock()
         return False
@@ -321,7 +312,7 @@ class JunosDriver(CleanCommits, JunosConnection):
 
         Junos reports the account that made a commit, and its log, which begins with the session. Not part of NAPALM.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             found = []
             self._seen = self._read_commits()
             if commit := self._find_waiting_commit(self._seen):

@@ -13,15 +13,7 @@ from jnpr.junos.exception import CommitError as EzCommitError
 from jnpr.junos.exception import ConnectAuthError as EzAuthError
 from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
 from lxml.etree import XMLSyntaxError
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    CommitError,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
-    NapalmException,
-)
+from napalm.base import exceptions
 from napalm.junos.utils.junos_views import junos_iface_counter_table
 from ncclient import NCClientError
 
@@ -97,20 +89,20 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._ahead: AheadRequests | None = None
         self._known_hosts = options.get("alt_key_file")
 
-    def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign: dict[type[BaseException], type[NapalmException]] = {
-            EzAuthError: ConnectAuthError,
-            ConnectClosedError: ConnectionClosedException,
-            ConnectError: ConnectionException,
-            RpcTimeoutError: CommandTimeoutException,
-            EzCommitError: CommitError,
+    def _clean(self, failure: type[exceptions.NapalmException]) -> Any:
+        foreign: dict[type[BaseException], type[exceptions.NapalmException]] = {
+            EzAuthError: exceptions.ConnectAuthError,
+            ConnectClosedError: exceptions.ConnectionClosedException,
+            ConnectError: exceptions.ConnectionException,
+            RpcTimeoutError: exceptions.CommandTimeoutException,
+            EzCommitError: exceptions.CommitError,
             RpcError: failure,
-            NCClientError: ConnectionClosedException,
+            NCClientError: exceptions.ConnectionClosedException,
             # Paramiko's words, when it meets the closed socket first.
-            OSError: ConnectionClosedException,
-            EOFError: ConnectionClosedException,
+            OSError: exceptions.ConnectionClosedException,
+            EOFError: exceptions.ConnectionClosedException,
             XMLSyntaxError: failure,
-            AnswerError: ConnectionException,
+            AnswerError: exceptions.ConnectionException,
         }
         return clean_errors(self.hostname, foreign, self.password)
 
@@ -119,7 +111,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self._forget()
         self._marks = self._version = None
         silence_libraries()
-        with self._clean(ConnectionException), ExitStack() as files, bounded_sessions():
+        with self._clean(exceptions.ConnectionException), ExitStack() as files, bounded_sessions():
             if self._known_hosts:
                 # By copies: the name of a folder must not become part of the client's configuration.
                 known = files.enter_context(NamedTemporaryFile("wb", suffix=".known_hosts"))
@@ -167,7 +159,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.device.connected = self.locked = False
         try:
             self.open()
-        except NapalmException:
+        except exceptions.NapalmException:
             raise lost from None
 
     def _execute(self, request: Any, ignore_warning: Any = False, **named: Any) -> Any:
@@ -213,7 +205,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
             return
         names = [name for name in getters if name != "get_identity" or self._identity is None]
         most = ROUTE_VALUES if "get_ecmp_widths" in names else VALUES
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._ahead.send([request for name in names for request in _AHEAD.get(name, ())], most)
 
     def drop_ahead(self) -> None:
@@ -231,7 +223,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
     ) -> dict[str, str]:
         """Configurations as Junos prints them; one that is cut off is an error."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
             for kind, text in found.items():
                 found[kind] = "" if text == _NO_TEXT else text
@@ -246,19 +238,19 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
         Where the release does not print the instance of a peer, NAPALM's requests are sent.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             answer = self.device.rpc.get_bgp_neighbor_information()
             found = junos_views.read_sessions(answer, self._get_address_family)
             return dict(super().get_bgp_neighbors()) if found is None else found
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Counters of ports, as NAPALM reads them."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             return dict(super().get_interfaces_counters())
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
         """Neighbors by port. A refused request is an error: NAPALM returns none, or those of another port."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             self._errors.clear()
             found: dict[str, Any] = super().get_lldp_neighbors_detail(interface)
             # NAPALM itself sends another form of the request after a syntax error.
@@ -269,7 +261,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops of the active route, for BGP routes of the default instance; not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             session = self.device._conn._session
             session.most_values = ROUTE_VALUES
             try:
@@ -282,7 +274,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def get_router_macs(self) -> dict[str, dict[str, str]]:
         """Return VNI of an instance -> VTEP -> router MAC of its routes (RFC 9135); not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             return junos_views.router_macs(self.device.rpc.get_evpn_ip_prefix_database_information())
 
     def get_identity(self) -> dict[str, str]:
@@ -290,7 +282,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
         The values are those of the first call over this connection, until the next commit.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             if self._identity is None:
                 answer = self._try_request(lambda: self.device.rpc.get_system_information())
                 self._identity = junos_views.read_identity(answer)
@@ -306,7 +298,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
         """
         tally = CounterTotals()
         rpc = self.device.rpc
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**_PORTS)), tally)
             queues = self._try_request(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
             junos_views.read_queues(str(queues), tally)
@@ -314,7 +306,7 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
 
     def get_alarms(self) -> list[str]:
         """Alarms of chassis and system; not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             answers = (
                 self.device.rpc.get_alarm_information(),
                 self.device.rpc.get_system_alarm_information(),

@@ -8,14 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommitConfirmException,
-    CommitError,
-    ConnectionException,
-    NapalmException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 
 from fabricc.operate.drivers.answers import TIMES
 from fabricc.operate.drivers.holds import Hold, HoldKind
@@ -70,8 +63,8 @@ class LinuxSession(LinuxDriver):
             self._files, self._loaded = files, bool(files)
             try:
                 yield
-            except NapalmException:
-                with suppress(NapalmException):
+            except exceptions.NapalmException:
+                with suppress(exceptions.NapalmException):
                     self.discard_config()
                 raise
 
@@ -87,12 +80,12 @@ class LinuxSession(LinuxDriver):
             SessionLockedException: another session holds a candidate.
         """
         if self.has_pending_commit():
-            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+            raise exceptions.CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
 
     def _run(
         self,
         command: str,
-        failure: type[NapalmException] = CommandErrorException,
+        failure: type[exceptions.NapalmException] = exceptions.CommandErrorException,
         given: str = "",
         limit_s: float | None = None,
     ) -> str:
@@ -130,9 +123,9 @@ class LinuxSession(LinuxDriver):
             raise self._not_whole(ran, command)
         return CommandResult(0, out, ran.err)
 
-    def _not_whole(self, ran: CommandResult, command: str) -> ConnectionException:
+    def _not_whole(self, ran: CommandResult, command: str) -> exceptions.ConnectionException:
         output = excerpt(ran.out or ran.err, self.password, longest=100) or "nothing"
-        return ConnectionException(
+        return exceptions.ConnectionException(
             f"{self.hostname}: {command[:60]}: the answer is not whole, or not that of the command: {output!r}"
         )
 
@@ -271,7 +264,7 @@ class LinuxSession(LinuxDriver):
     def _kept_command(self, name: str) -> str:
         return f"cat {self._folder}/{name} 2> /dev/null || true"
 
-    def _keep(self, name: str, text: str, failure: type[NapalmException]) -> None:
+    def _keep(self, name: str, text: str, failure: type[exceptions.NapalmException]) -> None:
         try:
             self._run(self._keep_command(name), failure, text)
         except failure as error:
@@ -304,9 +297,9 @@ class LinuxSession(LinuxDriver):
         """
         try:
             self._run(self._lock_command())
-        except CommandErrorException as error:
+        except exceptions.CommandErrorException as error:
             if f"exit status {_HELD}" in str(error):
-                raise SessionLockedException(
+                raise exceptions.SessionLockedException(
                     f"{self.hostname}: another session holds the candidate"
                 ) from None
             raise
@@ -328,7 +321,7 @@ class LinuxSession(LinuxDriver):
 
     def _sign_commit(self) -> None:
         """Record on the switch which session makes the commit that will wait for confirmation."""
-        self._keep("owner", f"{self._session}\n", CommitError)
+        self._keep("owner", f"{self._session}\n", exceptions.CommitError)
 
     def _require_own_commit(self) -> None:
         """Refuse to confirm or to undo the pending commit of another session.
@@ -337,7 +330,9 @@ class LinuxSession(LinuxDriver):
             CommitError: another session or a person made it.
         """
         if (owner := self._kept("owner")) != self._session:
-            raise CommitError(f"{self.hostname}: {owner or 'somebody else'} made the commit that waits")
+            raise exceptions.CommitError(
+                f"{self.hostname}: {owner or 'somebody else'} made the commit that waits"
+            )
 
     def _commit_left_s(self) -> float | None:
         """Return the seconds until a pending commit goes back; None when the switch does not report them."""

@@ -9,58 +9,16 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    CommitConfirmException,
-    CommitError,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 from napalm.nxapi_plumbing import NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.errors import NXAPIError
 
+from fabricc.operate.drivers import nxos_candidate, nxos_replace, single
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Hold, HoldKind
-from fabricc.operate.drivers.nxos_candidate import (
-    FORMS_FILE,
-    PrintedForms,
-    build_candidate,
-    clear_keys,
-    differs,
-    digest_statements,
-    printed_keys,
-    split_blocks,
-    unprinted_commands,
-)
 from fabricc.operate.drivers.nxos_connection import RUNNING, STATUS, NxosConnection, require_text
 from fabricc.operate.drivers.nxos_exchange import QUIET, LongRequest
-from fabricc.operate.drivers.nxos_replace import (
-    REPLACED,
-    ROLLED_BACK,
-    SAVED,
-    Operation,
-    changing_commands,
-    is_idle,
-    is_status,
-    is_verified,
-    read_log,
-    refused_lines,
-    remaining_s,
-    reports_outcome,
-)
 from fabricc.operate.drivers.redact import excerpt, redact_text
-from fabricc.operate.drivers.single import (
-    NothingCommittedError,
-    nothing_committed,
-    one_text,
-    require_nxos,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,35 +77,37 @@ class NxosDriver(NxosConnection):
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
-        answer = self._verify(one_text(filename, config, FILE, ReplaceConfigException))
-        if answer is not None and not is_verified(answer):
+        answer = self._verify(single.one_text(filename, config, FILE, exceptions.ReplaceConfigException))
+        if answer is not None and not nxos_replace.is_verified(answer):
             self.discard_config()
-            with self._clean(ReplaceConfigException):
-                raise ReplaceConfigException(excerpt(answer, self.password, longest=500, end=True))
+            with self._clean(exceptions.ReplaceConfigException):
+                raise exceptions.ReplaceConfigException(excerpt(answer, self.password, longest=500, end=True))
 
     def _verify(self, text: str) -> str | None:
         """Load a candidate: the device's answer to `verify-only`; None when it runs the candidate."""
-        status, running = self._show(ReplaceConfigException, STATUS, RUNNING)
+        status, running = self._show(exceptions.ReplaceConfigException, STATUS, RUNNING)
         self._require_status(status)
-        if remaining_s(status):
-            raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
+        if nxos_replace.remaining_s(status):
+            raise exceptions.CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
         self._running, self._plan = self._require_running(running), text
-        candidate = build_candidate(running, text, self._printed_forms(text))
-        self._digest = digest_statements(candidate)
-        self._unchanged = not differs(running, candidate)
+        candidate = nxos_candidate.build_candidate(running, text, self._printed_forms(text))
+        self._digest = nxos_candidate.digest_statements(candidate)
+        self._unchanged = not nxos_candidate.differs(running, candidate)
         if self._unchanged:
             self.loaded = self.replace = True
             return None
-        with self._clean(ReplaceConfigException):
+        with self._clean(exceptions.ReplaceConfigException):
             super().load_replace_candidate(config=candidate)
-        return self._command_text(f"configure replace {self._target} verify-only", ReplaceConfigException)
+        return self._command_text(
+            f"configure replace {self._target} verify-only", exceptions.ReplaceConfigException
+        )
 
     def _require_running(self, running: str) -> str:
         """Return a running configuration; an answer without a command, or a part of one, is an error."""
-        with self._clean(ReplaceConfigException):
-            require_nxos(running)
-        if all(one.head.startswith("!") or not one.head for one in split_blocks(running)):
-            raise ReplaceConfigException(f"{self.hostname}: `{RUNNING}` shows no configuration")
+        with self._clean(exceptions.ReplaceConfigException):
+            single.require_nxos(running)
+        if all(one.head.startswith("!") or not one.head for one in nxos_candidate.split_blocks(running)):
+            raise exceptions.ReplaceConfigException(f"{self.hostname}: `{RUNNING}` shows no configuration")
         return running
 
     def check_candidate(self, config: str) -> list[Refusal]:
@@ -157,22 +117,26 @@ class NxosDriver(NxosConnection):
             NapalmException: it was not checked: the connection broke, or a commit waits for confirmation.
         """
         try:
-            text = one_text(None, config, FILE, ReplaceConfigException)
+            text = single.one_text(None, config, FILE, exceptions.ReplaceConfigException)
             answer = self._verify(text)
             if answer is None:
                 return []
             found = [
                 Refusal(redact_text(reason, self.password), FILE if line else "", line)
-                for reason, line in refused_lines(answer, text)
+                for reason, line in nxos_replace.refused_lines(answer, text)
             ]
-            if not found and not is_verified(answer):
+            if not found and not nxos_replace.is_verified(answer):
                 return self._refusals(excerpt(answer, self.password, longest=500, end=True), config)
             self.compare_config()
             return found
-        except (ReplaceConfigException, CommitError, CommandErrorException) as error:
+        except (
+            exceptions.ReplaceConfigException,
+            exceptions.CommitError,
+            exceptions.CommandErrorException,
+        ) as error:
             return self._refusals(str(error), config)
         finally:
-            with suppress(NapalmException):
+            with suppress(exceptions.NapalmException):
                 self.discard_config()
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
@@ -181,20 +145,20 @@ class NxosDriver(NxosConnection):
         Raises:
             MergeConfigException: always.
         """
-        raise MergeConfigException(
+        raise exceptions.MergeConfigException(
             f"{self.hostname}: NX-OS merges line by line; replace the whole configuration"
         )
 
     def _files_of(self, config: str) -> dict[str, str]:
-        return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
+        return {FILE: single.one_text(None, config, FILE, exceptions.ReplaceConfigException)}
 
     def compare_config(self) -> str:
         """Return the commands that the device would run; none when it runs the candidate."""
         if not self.loaded or self._unchanged:
             return ""
-        output = self._command_text(f"configure replace {self._target} show-patch", CommitError)
-        with self._clean(CommitError):
-            return "\n".join(changing_commands(output))
+        output = self._command_text(f"configure replace {self._target} show-patch", exceptions.CommitError)
+        with self._clean(exceptions.CommitError):
+            return "\n".join(nxos_replace.changing_commands(output))
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
@@ -206,9 +170,9 @@ class NxosDriver(NxosConnection):
             CommandTimeoutException: the device did not report an outcome in time.
         """
         if not self.loaded:
-            raise CommitError(f"{self.hostname}: no candidate is loaded")
+            raise exceptions.CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not SHORTEST_S <= revert_in <= LONGEST_S:
-            raise CommitConfirmException(
+            raise exceptions.CommitConfirmException(
                 f"{self.hostname}: revert_in must be {SHORTEST_S} to {LONGEST_S} seconds"
             )
         self._identity = None
@@ -217,34 +181,36 @@ class NxosDriver(NxosConnection):
             self._require_same_running()
         else:
             wait = "" if revert_in is None else f" commit-timeout {revert_in}"
-            with nothing_committed():
+            with single.nothing_committed():
                 last = self._require_same_running()
                 owner = self._note_owner(last) if wait and self._session else ""
                 before = self._save_checkpoint()
-            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, before, self._running)
+            self._run_logged(
+                f"configure replace {self._target}{wait}", _LOG, nxos_replace.REPLACED, before, self._running
+            )
             self._finish(owner)
         self.loaded = False
         if revert_in is None:
             self._save()
 
-    def _require_same_running(self) -> Operation | None:
+    def _require_same_running(self) -> nxos_replace.Operation | None:
         """Refuse a switch that somebody changed since the candidate was loaded; return its last replace.
 
         Raises:
             SessionLockedException: the running configuration differs.
         """
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             texts = self._read_texts(RUNNING, _LOG)
             running = require_text(texts, RUNNING)
-        if differs(self._running, running):
+        if nxos_candidate.differs(self._running, running):
             reason = f"{self.hostname}: the running configuration has changed since it was compared"
-            raise SessionLockedException(reason)
+            raise exceptions.SessionLockedException(reason)
         return _read_operation(texts, _LOG)
 
-    def _save_checkpoint(self) -> Operation | None:
+    def _save_checkpoint(self) -> nxos_replace.Operation | None:
         """Write the checkpoint for `rollback`, and see that it is there; return the last replace."""
         checkpoint, listing = f"checkpoint file {self.rollback_cfg}", f"dir {self.rollback_cfg}"
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             # A switch refuses to delete a file that it does not have.
             commands = (f"delete {self.rollback_cfg}", checkpoint, listing, _LOG)
             try:
@@ -252,12 +218,12 @@ class NxosDriver(NxosConnection):
             except NXAPIConnectionError:
                 texts = self._read_texts(*commands)
             if checkpoint not in texts or _NO_FILE in texts.get(listing, _NO_FILE):
-                raise CommitError(
+                raise exceptions.CommitError(
                     f"the checkpoint {self.rollback_cfg} could not be written: is the disk full?"
                 )
         return _read_operation(texts, _LOG)
 
-    def _note_owner(self, last: Operation | None) -> str:
+    def _note_owner(self, last: nxos_replace.Operation | None) -> str:
         """Write a note that the next replace is one of this session; return its text.
 
         The log has the account that ran a replace, and a name of the switch's own for its file. The digest is that
@@ -299,7 +265,9 @@ class NxosDriver(NxosConnection):
         if not isinstance(session, str) or not session.isprintable():
             return "", unproved
         if last is None:
-            if session == self._session and digest != digest_statements(require_text(texts, RUNNING)):
+            if session == self._session and digest != nxos_candidate.digest_statements(
+                require_text(texts, RUNNING)
+            ):
                 return "", False
             return session, None if session == self._session else False
         begun = after != list(last.key)
@@ -311,9 +279,9 @@ class NxosDriver(NxosConnection):
         Args:
             owner: the note that the replace can have removed; "" for none.
         """
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             assert self.device is not None
-            if commands := unprinted_commands(self._plan):
+            if commands := nxos_candidate.unprinted_commands(self._plan):
                 self.device.config_list(["configure terminal", *commands])
             self._note_printed_forms()
             delete, texts = f"delete {self.candidate_cfg}", {}
@@ -328,7 +296,7 @@ class NxosDriver(NxosConnection):
             self._copy_to_device(owner, OWNER_FILE)
 
     def _run_logged(
-        self, command: str, log: str, outcome: str, before: Operation | None, replaced: str = ""
+        self, command: str, log: str, outcome: str, before: nxos_replace.Operation | None, replaced: str = ""
     ) -> None:
         """Run a command that takes long, and judge it by the device's own log.
 
@@ -348,10 +316,12 @@ class NxosDriver(NxosConnection):
             try:
                 operation = self._find_logged_operation(log)
                 status = (
-                    "" if answered and not request.error else self._show(CommandErrorException, STATUS)[0]
+                    ""
+                    if answered and not request.error
+                    else self._show(exceptions.CommandErrorException, STATUS)[0]
                 )
-            except (ConnectionException, CommandTimeoutException) as error:
-                if isinstance(error, ConnectAuthError):  # each further look may lock the account
+            except (exceptions.ConnectionException, exceptions.CommandTimeoutException) as error:
+                if isinstance(error, exceptions.ConnectAuthError):  # each further look may lock the account
                     raise
                 operation, status = before, ""
             own = operation is not None and operation.user in ("", self.username)
@@ -361,10 +331,12 @@ class NxosDriver(NxosConnection):
                     return
                 raise self._failed_commit(request.text, new.status)
             if answered and not request.error and new is None:
-                if not reports_outcome(request.text, outcome):
+                if not nxos_replace.reports_outcome(request.text, outcome):
                     raise self._failed_commit(request.text, begun=self._may_have_begun(operation, before))
-                if replaced and not differs(replaced, self._show(CommitError, RUNNING)[0]):
-                    raise CommitError(
+                if replaced and not nxos_candidate.differs(
+                    replaced, self._show(exceptions.CommitError, RUNNING)[0]
+                ):
+                    raise exceptions.CommitError(
                         f"{self.hostname}: the replace reports success, but its log has no entry and nothing changed"
                     )
                 return
@@ -372,16 +344,18 @@ class NxosDriver(NxosConnection):
                 begun = new is not None or self._may_have_begun(operation, before)
                 raise self._failed_commit(str(request.error), begun=begun)
             if request.error and new is None:
-                quiet = quiet + 1 if is_idle(status) else 0
+                quiet = quiet + 1 if nxos_replace.is_idle(status) else 0
                 if quiet >= _QUIET_POLLS and not self._may_have_begun(operation, before):
                     raise self._failed_commit(str(request.error), begun=False)
             if answered:
                 time.sleep(POLL_S)
             if time.monotonic() > until:
                 text = f"{self.hostname}: no outcome of `{command.split()[0]}` in {self._commit_timeout:g} s"
-                raise CommandTimeoutException(text)
+                raise exceptions.CommandTimeoutException(text)
 
-    def _may_have_begun(self, operation: Operation | None, before: Operation | None) -> bool:
+    def _may_have_begun(
+        self, operation: nxos_replace.Operation | None, before: nxos_replace.Operation | None
+    ) -> bool:
         """Return whether this session's replace may have begun: nothing shows that another one came first.
 
         Args:
@@ -390,18 +364,18 @@ class NxosDriver(NxosConnection):
         """
         if operation is not None and operation != before and operation.user not in ("", self.username):
             return False
-        return differs(self._running, self._show(CommitError, RUNNING)[0])
+        return nxos_candidate.differs(self._running, self._show(exceptions.CommitError, RUNNING)[0])
 
-    def _failed_commit(self, output: str, status: str = "", *, begun: bool = True) -> CommitError:
+    def _failed_commit(self, output: str, status: str = "", *, begun: bool = True) -> exceptions.CommitError:
         """Return the error of a replace; `begun` is False where the device's log shows that it did not begin."""
         text = excerpt(output.strip(), self.password, longest=500, end=True)
         reason = f"its log reports {status!r}: {text}" if status else text
-        kind = CommitError if begun else NothingCommittedError
+        kind = exceptions.CommitError if begun else single.NothingCommittedError
         return kind(f"{self.hostname}: {reason or 'no outcome is reported'}")
 
-    def _find_logged_operation(self, log: str) -> Operation | None:
+    def _find_logged_operation(self, log: str) -> nxos_replace.Operation | None:
         """Return the last operation in a log of the device; None when it has no such log."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             return _read_operation(self._read_texts(log), log)
 
     def _save(self) -> None:
@@ -412,15 +386,17 @@ class NxosDriver(NxosConnection):
         """
         command = "copy running-config startup-config"
         try:
-            output = self._command_text(command, CommitError)
-        except ConnectionClosedException:
-            output = self._command_text(command, CommitError)
-        if reports_outcome(output, SAVED):
+            output = self._command_text(command, exceptions.CommitError)
+        except exceptions.ConnectionClosedException:
+            output = self._command_text(command, exceptions.CommitError)
+        if nxos_replace.reports_outcome(output, nxos_replace.SAVED):
             return
-        (running,) = self._show(CommitError, RUNNING)
-        with self._clean(CommitError):
-            if differs(running, self._show_startup()):
-                raise CommitError(f"the configuration is not saved: {excerpt(output, self.password)}")
+        (running,) = self._show(exceptions.CommitError, RUNNING)
+        with self._clean(exceptions.CommitError):
+            if nxos_candidate.differs(running, self._show_startup()):
+                raise exceptions.CommitError(
+                    f"the configuration is not saved: {excerpt(output, self.password)}"
+                )
 
     def has_pending_commit(self) -> bool:
         """Return whether a commit waits for confirmation."""
@@ -431,17 +407,17 @@ class NxosDriver(NxosConnection):
 
         The account is that of the log, the session that of a note on the switch. Not part of NAPALM.
         """
-        (status,) = self._show(CommandErrorException, STATUS)
-        with self._clean(CommandErrorException):
+        (status,) = self._show(exceptions.CommandErrorException, STATUS)
+        with self._clean(exceptions.CommandErrorException):
             texts = {STATUS: status}
-            if remaining_s(status):
+            if nxos_replace.remaining_s(status):
                 texts |= self._read_texts(_LOG, self._owner_note, RUNNING)
             hold = self._find_waiting_commit(texts)
         return [] if hold is None else [hold]
 
     def get_waiting_commit(self) -> Hold | None:
         """Return the commit that waits for confirmation, by one request; not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             return self._find_waiting_commit(self._read_commit_texts())
 
     def _read_commit_texts(self) -> dict[str, str]:
@@ -450,10 +426,10 @@ class NxosDriver(NxosConnection):
     def _find_waiting_commit(self, texts: Mapping[str, str]) -> Hold | None:
         status = require_text(texts, STATUS)
         self._require_status(status)
-        if left_s := remaining_s(status):
+        if left_s := nxos_replace.remaining_s(status):
             owner, own = self._find_owner(texts)
             return Hold(HoldKind.COMMIT, owner, float(left_s), own)
-        return None if is_idle(status) else Hold(HoldKind.COMMIT)
+        return None if nxos_replace.is_idle(status) else Hold(HoldKind.COMMIT)
 
     def _require_status(self, status: str) -> None:
         """Refuse a status in words of no known form, unless the log shows that no replace has run either.
@@ -461,9 +437,9 @@ class NxosDriver(NxosConnection):
         Raises:
             ConnectionException: whether a commit waits cannot be read.
         """
-        if not is_status(status) and self._find_logged_operation(_LOG) is not None:
+        if not nxos_replace.is_status(status) and self._find_logged_operation(_LOG) is not None:
             shown = excerpt(status, self.password, longest=100)
-            raise ConnectionException(f"{self.hostname}: unknown form of `{STATUS}`: {shown!r}")
+            raise exceptions.ConnectionException(f"{self.hostname}: unknown form of `{STATUS}`: {shown!r}")
 
     def confirm_commit(self) -> None:
         """Stop the timer, check that it has stopped, and save.
@@ -473,7 +449,7 @@ class NxosDriver(NxosConnection):
             SessionLockedException: another user made the commit that waits.
         """
         if not self._require_own_commit() and not self._has_unsaved_commit():
-            raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+            raise exceptions.CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._confirm()
 
     def _require_own_commit(self) -> bool:
@@ -482,7 +458,7 @@ class NxosDriver(NxosConnection):
         Raises:
             SessionLockedException: another user or session made it.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             texts = self._read_commit_texts()
             self._running = texts.get(RUNNING, "")  # a lost rollback is judged by it
             hold = self._find_waiting_commit(texts)
@@ -492,7 +468,7 @@ class NxosDriver(NxosConnection):
             reason = f"{hold.owner or 'somebody else'} made the commit that waits"
             if not hold.owner and _read_operation(texts, _LOG) is None:
                 reason = f"nothing proves whose commit waits; wait for its timer, and allow `{_LOG}`"
-            raise SessionLockedException(f"{self.hostname}: {reason}")
+            raise exceptions.SessionLockedException(f"{self.hostname}: {reason}")
         return True
 
     def confirm_unseen_commit(self) -> None:
@@ -509,14 +485,16 @@ class NxosDriver(NxosConnection):
         operation = self._find_logged_operation(_LOG)
         if operation is None or not operation.succeeded or operation.user != self.username:
             return False
-        (self._running,) = self._show(CommitError, RUNNING)
-        with self._clean(CommitError):
-            return differs(self._running, self._show_startup())
+        (self._running,) = self._show(exceptions.CommitError, RUNNING)
+        with self._clean(exceptions.CommitError):
+            return nxos_candidate.differs(self._running, self._show_startup())
 
     def _confirm(self) -> None:
         status = self._stop_timer(self._running)
         if self._is_timer_running(status):
-            raise CommitError(f"{self.hostname}: the commit timer still runs after the confirmation")
+            raise exceptions.CommitError(
+                f"{self.hostname}: the commit timer still runs after the confirmation"
+            )
         self._save()
 
     def _stop_timer(self, committed: str = "") -> str:
@@ -529,28 +507,28 @@ class NxosDriver(NxosConnection):
         Raises:
             CommitError: the switch went back.
         """
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             assert self.device is not None
             commands = [QUIET, "configure replace commit", STATUS]
             try:
                 answers = self.device.show_list(commands, raw_text=True)
             except NXAPIConnectionError:
-                status, running = self._show(CommitError, STATUS, RUNNING)
-                if committed and differs(committed, running):
-                    raise CommitError(
+                status, running = self._show(exceptions.CommitError, STATUS, RUNNING)
+                if committed and nxos_candidate.differs(committed, running):
+                    raise exceptions.CommitError(
                         f"{self.hostname}: the switch went back before its confirmation"
                     ) from None
-                if not remaining_s(status):
+                if not nxos_replace.remaining_s(status):
                     return status
                 answers = self.device.show_list(commands, raw_text=True)
             return require_text({STATUS: str(answers[-1]["result"] or "")}, STATUS)
 
     def _is_timer_running(self, status: str) -> bool:
         """Return whether the time that the status reports gets shorter; a time that stays is no running timer."""
-        if not (before := remaining_s(status)):
+        if not (before := nxos_replace.remaining_s(status)):
             return False
         time.sleep(POLL_S)
-        return 0 < remaining_s(self._show(CommandErrorException, STATUS)[0]) < before
+        return 0 < nxos_replace.remaining_s(self._show(exceptions.CommandErrorException, STATUS)[0]) < before
 
     def rollback(self) -> None:
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
@@ -563,12 +541,12 @@ class NxosDriver(NxosConnection):
         self._identity = None
         self.drop_ahead()
         self._require_own_commit()
-        with self._clean(CommitError):
+        with self._clean(exceptions.CommitError):
             if not self._check_file_exists(self.rollback_cfg):
-                raise CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")
+                raise exceptions.CommitError(f"the checkpoint {self.rollback_cfg} is not on the switch")
         before = self._find_logged_operation(_ROLLBACK_LOG)
         command = f"rollback running-config file {self.rollback_cfg}"
-        self._run_logged(command, _ROLLBACK_LOG, ROLLED_BACK, before)
+        self._run_logged(command, _ROLLBACK_LOG, nxos_replace.ROLLED_BACK, before)
         if self.has_pending_commit():
             self._stop_timer()
         self._save()
@@ -577,25 +555,25 @@ class NxosDriver(NxosConnection):
         """Delete the candidate."""
         if self._unchanged:
             self.loaded = False
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             super().discard_config()
 
     # Printed forms of keys.
 
     def _printed_forms(self, text: str) -> dict[str, str]:
         """Return how the device prints a plan's lines with clear keys, where that was recorded when they were set."""
-        keys = clear_keys(text)
+        keys = nxos_candidate.clear_keys(text)
         if not keys:
             return {}
-        return PrintedForms.read(self._show_file(FORMS_FILE)).of(keys)
+        return nxos_candidate.PrintedForms.read(self._show_file(nxos_candidate.FORMS_FILE)).of(keys)
 
     def _note_printed_forms(self) -> None:
         """Write how the device prints keys that were sent in clear text, for the next comparison."""
-        keys = clear_keys(self._plan)
+        keys = nxos_candidate.clear_keys(self._plan)
         if keys and len(self._printed_forms(self._plan)) < len(keys):
-            printed = printed_keys(self._show(CommitError, RUNNING)[0])
+            printed = nxos_candidate.printed_keys(self._show(exceptions.CommitError, RUNNING)[0])
             forms = {line: printed[server] for line, server in keys.items() if server in printed}
-            self._copy_to_device(PrintedForms.note(forms), FORMS_FILE)
+            self._copy_to_device(nxos_candidate.PrintedForms.note(forms), nxos_candidate.FORMS_FILE)
 
     def _copy_to_device(self, text: str, name: str) -> None:
         """Copy a text to a file of the device, as a candidate is copied."""
@@ -608,6 +586,6 @@ class NxosDriver(NxosConnection):
     # Getters.
 
 
-def _read_operation(texts: Mapping[str, str], log: str) -> Operation | None:
+def _read_operation(texts: Mapping[str, str], log: str) -> nxos_replace.Operation | None:
     """Return the last operation in a log; None where the switch has no such log, or it has no operation."""
-    return read_log(texts[log]) if log in texts else None
+    return nxos_replace.read_log(texts[log]) if log in texts else None

@@ -6,14 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import napalm.nxos
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
-    NapalmException,
-)
+from napalm.base import exceptions
 from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.device import Device
@@ -77,31 +70,31 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         self._identity: dict[str, str] | None = None
         self._ahead: dict[tuple[str, bool], Any] = {}
 
-    def _clean(self, failure: type[NapalmException]) -> Any:
-        foreign: dict[type[BaseException], type[NapalmException]] = {
-            NXAPIAuthError: ConnectAuthError,
-            NXAPIConnectionError: ConnectionClosedException,
-            AnswerError: ConnectionException,
-            TimeoutError: CommandTimeoutException,
-            RequestException: ConnectionClosedException,
+    def _clean(self, failure: type[exceptions.NapalmException]) -> Any:
+        foreign: dict[type[BaseException], type[exceptions.NapalmException]] = {
+            NXAPIAuthError: exceptions.ConnectAuthError,
+            NXAPIConnectionError: exceptions.ConnectionClosedException,
+            AnswerError: exceptions.ConnectionException,
+            TimeoutError: exceptions.CommandTimeoutException,
+            RequestException: exceptions.ConnectionClosedException,
             NXAPICommandError: failure,
             NXAPIError: failure,
-            NetmikoAuthenticationException: ConnectAuthError,
-            NetmikoBaseException: ConnectionClosedException,
-            AssertionError: ConnectionClosedException,
+            NetmikoAuthenticationException: exceptions.ConnectAuthError,
+            NetmikoBaseException: exceptions.ConnectionClosedException,
+            AssertionError: exceptions.ConnectionClosedException,
         }
         return clean_errors(self.hostname, foreign, self.password)
 
     def open(self) -> None:
         """Connect and log in."""
         silence_libraries()
-        with self._clean(ConnectionClosedException):
+        with self._clean(exceptions.ConnectionClosedException):
             try:
                 self._open()
-            except ConnectionException as error:
+            except exceptions.ConnectionException as error:
                 if isinstance(error.__context__, NXAPIAuthError):
-                    raise ConnectAuthError(f"refuses the login of {self.username}") from None
-                raise ConnectionException(str(error.__context__ or error)) from None
+                    raise exceptions.ConnectAuthError(f"refuses the login of {self.username}") from None
+                raise exceptions.ConnectionException(str(error.__context__ or error)) from None
 
     def _open(self) -> None:
         """Connect as NAPALM does, with our own requests; the answer that proves the login has the identity."""
@@ -114,7 +107,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self.drop_ahead()
             self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
         except (NXAPIConnectionError, NXAPIAuthError):
-            raise ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
+            raise exceptions.ConnectionException(f"Cannot connect to {self.hostname}")  # noqa: B904 - the reason is its context
 
     def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
         """Connect over SSH as NAPALM does, with packets of bounded size."""
@@ -125,7 +118,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 timeout=self.timeout, **named,
             )  # fmt: skip
         except NetmikoTimeoutException as error:
-            raise ConnectionException(f"Cannot connect to {self.hostname}") from error
+            raise exceptions.ConnectionException(f"Cannot connect to {self.hostname}") from error
         if not self.force_no_enable:
             self._netmiko_device.enable()
         return self._netmiko_device
@@ -138,7 +131,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def close(self) -> None:
         """Delete a candidate that was not committed and disconnect; nothing is raised when the connection is lost."""
         if self.device is not None and not self.device.api.refused:
-            with suppress(NapalmException):
+            with suppress(exceptions.NapalmException):
                 self.discard_config()
         with suppress(NetmikoBaseException, OSError, EOFError):
             self._netmiko_close()
@@ -151,7 +144,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if connection is not None:
                 connection.close()
 
-    def _command_text(self, command: str, failure: type[NapalmException]) -> str:
+    def _command_text(self, command: str, failure: type[exceptions.NapalmException]) -> str:
         """Return the text of a command's answer, without prompts that would wait for a person."""
         with self._clean(failure):
             assert self.device is not None
@@ -164,7 +157,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         found = self.device.api.read_texts(commands)
         return {one: str(text or "") for one, text in found.items() if not isinstance(text, NXAPIError)}
 
-    def _show(self, failure: type[NapalmException], *commands: str) -> list[str]:
+    def _show(self, failure: type[exceptions.NapalmException], *commands: str) -> list[str]:
         """Return the texts of several commands, in one request."""
         with self._clean(failure):
             assert self.device is not None
@@ -179,7 +172,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _show_file(self, name: str) -> str:
         """Return a file of the device; "" where it has none."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             assert self.device is not None
             try:
                 return str(self.device.show(f"show file {self._dest_file_system}{name}", raw_text=True) or "")
@@ -222,9 +215,9 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """Refuse a refusal to show sessions, which NAPALM reads as no session, unless BGP has no instance."""
         if command != _SESSIONS:
             return
-        (running,) = self._show(CommandErrorException, RUNNING)
+        (running,) = self._show(exceptions.CommandErrorException, RUNNING)
         if any(line.startswith("router bgp ") for line in running.splitlines()):
-            raise CommandErrorException(f"{self.hostname}: {redact_text(said, self.password)}")
+            raise exceptions.CommandErrorException(f"{self.hostname}: {redact_text(said, self.password)}")
 
     def read_ahead(self, getters: Sequence[str]) -> None:
         """Send the commands of several getters in few requests; each getter uses its answers once. Not part of NAPALM.
@@ -239,7 +232,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         texts, tables = (
             [one for name in getters for one in each.get(name, ())] for each in (_TEXTS, _GETTERS)
         )
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             assert self.device is not None
             found = {(one, True): answer for one, answer in self.device.api.read_texts(texts).items()}
             found |= {(one, False): answer for one, answer in self.device.api.read_tables(tables).items()}
@@ -268,7 +261,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         The saved configuration has the lines of terminals by which a running one is whole, so it is always read.
         """
         wanted = "all" if retrieve == "running" else retrieve
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             try:
                 if not full and wanted == "all" and (RUNNING, True) not in self._ahead:
                     assert self.device is not None
@@ -286,7 +279,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
         The values are those that were read when the connection was opened, until the next commit.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             if self._identity is None:
                 assert self.device is not None
                 self._identity = _identity_of_answers(self.device.api.read_tables(_IDENTITY))
@@ -294,7 +287,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
 
     def get_router_macs(self) -> dict[str, dict[str, str]]:
@@ -303,7 +296,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             NotImplementedError: this release does not print them.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             try:
                 text = self._send_command(nxos_views.PEERS, raw_text=True)
             except NXAPICommandError:
@@ -317,7 +310,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             NotImplementedError: the platform reports none.
         """
         tally, classes = CounterTotals(), nxos_views.Classes(canonical_interface_name)
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             for command, read in nxos_views.QUESTIONS:
                 if (answer := self._try_command(command)) is not None:
                     read(answer, classes, tally)
@@ -329,7 +322,7 @@ class NxosConnection(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         Raises:
             NotImplementedError: the platform does not report them.
         """
-        with self._clean(CommandErrorException):
+        with self._clean(exceptions.CommandErrorException):
             if (answer := self._try_command(nxos_views.HEALTH)) is None:
                 raise NotImplementedError("the platform does not report its health")
             return nxos_views.read_alarms(answer)

@@ -21,19 +21,7 @@ from netmiko.cisco import CiscoNxosSSH
 from requests import Response
 
 from fabricc.operate.drivers import answers, nxos_views
-from fabricc.operate.drivers.answers import (
-    ROUTE_VALUES,
-    TIMES,
-    VALUES,
-    AnswerError,
-    BoundedTransport,
-    LostAnswerError,
-    bound_connection,
-    parse_json,
-    post_request,
-    quote_words,
-    require_answer,
-)
+from fabricc.operate.drivers import answers as device_answers
 from fabricc.operate.drivers.single import tls_context
 
 if TYPE_CHECKING:
@@ -93,9 +81,9 @@ class Exchange(RPCClient):  # type: ignore[misc]
         headers = {**self.headers, "Authorization": f"Basic {login}"}
         body = self._build_payload(commands, method).encode()
         try:
-            longest = self.longest_s or TIMES * timeout
-            status, reason, content = post_request(
-                connection, place.path, body, headers, longest, bound_connection(connection)
+            longest = self.longest_s or device_answers.TIMES * timeout
+            status, reason, content = device_answers.post_request(
+                connection, place.path, body, headers, longest, device_answers.bound_connection(connection)
             )
         except TimeoutError:
             raise
@@ -105,10 +93,12 @@ class Exchange(RPCClient):  # type: ignore[misc]
         if self.refused:
             raise NXAPIAuthError("the login is refused")
         try:
-            require_answer(status, reason, content)
-            most = ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else VALUES
-            values = parse_json(content, "an answer of NX-API", most)
-        except LostAnswerError as error:
+            device_answers.require_answer(status, reason, content)
+            most = (
+                device_answers.ROUTE_VALUES if {*commands} & {*nxos_views.ROUTES} else device_answers.VALUES
+            )
+            values = device_answers.parse_json(content, "an answer of NX-API", most)
+        except device_answers.LostAnswerError as error:
             time.sleep(answers.AGAIN_S)
             raise NXAPIConnectionError(str(error)) from None
         answer = _Answer()
@@ -144,7 +134,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
                     raise
                 found[error.command] = error
             if len(found) == known:
-                raise AnswerError(f"{len(sent)} commands have no answer")
+                raise device_answers.AnswerError(f"{len(sent)} commands have no answer")
             left = [one for one in left if one not in found]
         return found
 
@@ -153,7 +143,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
     ) -> list[dict[str, Any]]:
         found = [*self._read_results(response, commands, "msg" if raw_text else "body")]
         if len(found) != len(commands):
-            raise AnswerError(f"{len(commands)} commands have {len(found)} answers")
+            raise device_answers.AnswerError(f"{len(commands)} commands have {len(found)} answers")
         return [{"command": command, "result": result} for command, result in found]
 
     def _read_results(self, response: _Answer, commands: list[str], field: str) -> Iterator[tuple[str, Any]]:
@@ -166,11 +156,15 @@ class Exchange(RPCClient):  # type: ignore[misc]
         found = response.values
         several = [found] if isinstance(found, dict) else found
         if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-            raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
+            raise device_answers.AnswerError(
+                f"not an NX-API answer: {device_answers.quote_words(response.text)}"
+            )
         for command, one in zip(commands, several, strict=False):
             self._error_check({**one, "command": command})
             if "result" not in one or not isinstance(one["result"] or {}, dict):
-                raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
+                raise device_answers.AnswerError(
+                    f"not an NX-API answer: {device_answers.quote_words(response.text)}"
+                )
             yield command, (one["result"] or {}).get(field)
 
 
@@ -205,5 +199,5 @@ class BoundedTerminal(CiscoNxosSSH):
 
     def _build_ssh_client(self) -> paramiko.SSHClient:
         client: paramiko.SSHClient = super()._build_ssh_client()
-        client.connect = partial(client.connect, transport_factory=BoundedTransport)  # type: ignore[method-assign]
+        client.connect = partial(client.connect, transport_factory=device_answers.BoundedTransport)  # type: ignore[method-assign]
         return client

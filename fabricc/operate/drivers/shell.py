@@ -9,22 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import paramiko
-from napalm.base.exceptions import (
-    CommandErrorException,
-    CommandTimeoutException,
-    ConnectAuthError,
-    ConnectionClosedException,
-    ConnectionException,
-)
+from napalm.base import exceptions
 
-from fabricc.operate.drivers.answers import (
-    ANSWER_BYTES,
-    AnswerTooLargeError,
-    BoundedTransport,
-    bound_channel,
-    cut_after,
-    silence_libraries,
-)
+from fabricc.operate.drivers import answers
 from fabricc.operate.drivers.redact import redact_text
 
 if TYPE_CHECKING:
@@ -85,7 +72,7 @@ class Shell:
             ConnectionException: no connection, or the host's key is unknown or another one.
         """
         options = self._options
-        silence_libraries()
+        answers.silence_libraries()
         client = paramiko.SSHClient()
         client.set_log_channel(_LOG)
         if options.get("system_host_keys", True):
@@ -107,14 +94,16 @@ class Shell:
                 timeout=self._timeout,
                 banner_timeout=self._timeout,
                 auth_timeout=self._timeout,
-                transport_factory=BoundedTransport,
+                transport_factory=answers.BoundedTransport,
             )
         except paramiko.AuthenticationException:
             client.close()
-            raise ConnectAuthError(f"{self.hostname} refuses the login of {self._username}") from None
+            raise exceptions.ConnectAuthError(
+                f"{self.hostname} refuses the login of {self._username}"
+            ) from None
         except (paramiko.SSHException, OSError, EOFError) as error:
             client.close()
-            raise ConnectionException(f"{self.hostname}: {self._clean(error)}") from None
+            raise exceptions.ConnectionException(f"{self.hostname}: {self._clean(error)}") from None
         self._client = client
         if transport := client.get_transport():
             transport.set_keepalive(_KEEPALIVE_S)
@@ -146,11 +135,11 @@ class Shell:
         """
         transport = self._client.get_transport() if self._client is not None else None
         if transport is None or not transport.is_active():
-            raise ConnectionClosedException(f"{self.hostname}: not connected")
+            raise exceptions.ConnectionClosedException(f"{self.hostname}: not connected")
         limit = self._timeout if limit_s is None else limit_s
         late = TimeoutError()
         try:
-            with cut_after(limit + _GRACE_S, transport.close) as cut:
+            with answers.cut_after(limit + _GRACE_S, transport.close) as cut:
                 channel = transport.open_session(timeout=self._timeout)
                 try:
                     return _run_on_channel(channel, command, given, time.monotonic() + limit)
@@ -160,12 +149,14 @@ class Shell:
                     raise
                 finally:
                     channel.close()
-        except AnswerTooLargeError as error:
-            raise CommandErrorException(f"{self.hostname}: {error}") from None
+        except answers.AnswerTooLargeError as error:
+            raise exceptions.CommandErrorException(f"{self.hostname}: {error}") from None
         except TimeoutError:
-            raise CommandTimeoutException(f"{self.hostname}: no answer within {limit:g} s") from None
+            raise exceptions.CommandTimeoutException(
+                f"{self.hostname}: no answer within {limit:g} s"
+            ) from None
         except (paramiko.SSHException, OSError, EOFError) as error:
-            raise ConnectionClosedException(f"{self.hostname}: {self._clean(error)}") from None
+            raise exceptions.ConnectionClosedException(f"{self.hostname}: {self._clean(error)}") from None
 
     def _clean(self, error: BaseException) -> str:
         return redact_text(str(error) or type(error).__name__, self._password)
@@ -187,7 +178,7 @@ def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until
         channel.settimeout(left)
         return left
 
-    bound_channel(channel)
+    answers.bound_channel(channel)
     channel.exec_command(command)
     rest = memoryview(given)
     while rest:
@@ -231,5 +222,5 @@ def _read_streams(channel: paramiko.Channel, wait: Callable[[], float]) -> tuple
 
 
 def _require_bounded(*texts: bytearray) -> None:
-    if sum(map(len, texts)) > ANSWER_BYTES:
-        raise AnswerTooLargeError
+    if sum(map(len, texts)) > answers.ANSWER_BYTES:
+        raise answers.AnswerTooLargeError

@@ -13,17 +13,7 @@ from contextlib import suppress
 from importlib.resources import files as package_files
 from typing import Any
 
-from napalm.base.exceptions import (
-    CommandTimeoutException,
-    CommitConfirmException,
-    CommitError,
-    ConnectAuthError,
-    ConnectionException,
-    MergeConfigException,
-    NapalmException,
-    ReplaceConfigException,
-    SessionLockedException,
-)
+from napalm.base import exceptions
 
 from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
@@ -171,13 +161,17 @@ class SonicDriver(SonicConnection):
             files = candidate_files(filename, config, CONFIG_DB)
             tables = json.loads(files.get(CONFIG_DB, "{}"))
         except (OSError, ValueError) as error:
-            raise ReplaceConfigException(
+            raise exceptions.ReplaceConfigException(
                 f"{self.hostname}: {redact_text(str(error), self.password)}"
             ) from None
         if unknown := sorted(files.keys() - {CONFIG_DB, FRR}):
-            raise ReplaceConfigException(f"{self.hostname}: no place is known for {', '.join(unknown)}")
+            raise exceptions.ReplaceConfigException(
+                f"{self.hostname}: no place is known for {', '.join(unknown)}"
+            )
         if empty := sorted(name for name, rows in tables.items() if not rows):
-            raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
+            raise exceptions.ReplaceConfigException(
+                f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}"
+            )
         self._compared = None
         stored = {**files, **_read_scripts()}
         commands = [self._store_command()]
@@ -185,7 +179,7 @@ class SonicDriver(SonicConnection):
         commands += [self._grammar_command()] * (FRR in files)
         given = {self._store_command(): json.dumps(stored)}
         with self._loading(files, *commands, given=given, limit_s=_CHECK_S):
-            self._store(stored, ReplaceConfigException)
+            self._store(stored, exceptions.ReplaceConfigException)
             self._check()
 
     def _store_command(self) -> str:
@@ -193,7 +187,7 @@ class SonicDriver(SonicConnection):
             f"umask 077 && mkdir -p {self._folder} && cd {self._folder} && python3 -c {shlex.quote(_STORE)}"
         )
 
-    def _store(self, files: dict[str, str], failure: type[NapalmException]) -> None:
+    def _store(self, files: dict[str, str], failure: type[exceptions.NapalmException]) -> None:
         """Write files into the private folder."""
         self._run(self._store_command(), failure, json.dumps(files))
 
@@ -210,20 +204,20 @@ class SonicDriver(SonicConnection):
         """Check whether and how the switch accepts the candidate."""
         self._plan = {"way": "none", "rows": 0, "takes_frr": True}
         if CONFIG_DB in self._files:
-            answer = self._run(self._check_command(), ReplaceConfigException, limit_s=_CHECK_S)
+            answer = self._run(self._check_command(), exceptions.ReplaceConfigException, limit_s=_CHECK_S)
             self._plan = self._object(answer, _PLAN)
             refusal = redact_text(str(self._plan["text"]), self.password)
             if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
-                raise ReplaceConfigException(
+                raise exceptions.ReplaceConfigException(
                     f"{self.hostname}: `config replace` refuses it: {refusal}; `reload: true` in the access file "
                     "allows `config reload`, which restarts all services of this switch"
                 )
             if self._plan["kind"] == "models":
-                raise ReplaceConfigException(f"{self.hostname}: {refusal}")
+                raise exceptions.ReplaceConfigException(f"{self.hostname}: {refusal}")
         if self._takes_frr():
-            output = self._run(self._grammar_command(), ReplaceConfigException)
+            output = self._run(self._grammar_command(), exceptions.ReplaceConfigException)
             if "% " in output:
-                raise ReplaceConfigException(f"{self.hostname}: {excerpt(output, self.password)}")
+                raise exceptions.ReplaceConfigException(f"{self.hostname}: {excerpt(output, self.password)}")
 
     def _takes_frr(self) -> bool:
         """Return whether the candidate has an `frr.conf` from which the bgp container starts."""
@@ -235,7 +229,9 @@ class SonicDriver(SonicConnection):
         Raises:
             MergeConfigException: always.
         """
-        raise MergeConfigException(f"{self.hostname}: SONiC takes whole configurations here; use a replace")
+        raise exceptions.MergeConfigException(
+            f"{self.hostname}: SONiC takes whole configurations here; use a replace"
+        )
 
     def _files_of(self, config: str) -> dict[str, str]:
         return {CONFIG_DB: unpack_bundle(config, CONFIG_DB).get(CONFIG_DB, "")}
@@ -273,11 +269,13 @@ class SonicDriver(SonicConnection):
         return f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1"
 
     def _compare_frr(self) -> list[str]:
-        output = self._run(self._reload_command(), CommitError)
+        output = self._run(self._reload_command(), exceptions.CommitError)
         try:
             return frr_agent.differences(output)
         except frr_agent.Refusal as error:
-            raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
+            raise exceptions.CommitError(
+                f"{self.hostname}: {redact_text(str(error), self.password)}"
+            ) from None
 
     def _way(self) -> list[str]:
         """Return as comments which commands a commit uses, and what they interrupt."""
@@ -312,23 +310,27 @@ class SonicDriver(SonicConnection):
             SessionLockedException: FRR's configuration has changed since it was compared; nothing was changed.
         """
         if not self._files:
-            raise CommitError(f"{self.hostname}: no candidate is loaded")
+            raise exceptions.CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and revert_in < 1:
-            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
+            raise exceptions.CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         frr = [self._reload_command()] * (self._compared is not None)
         with self._in_one_request(self._lock_command(), *frr, self._kept_command(_PLAN_FILE), stops=True):
             self._lock()
             if self._compared is not None and self._compare_frr() != self._compared:
                 reason = f"{self.hostname}: FRR's configuration has changed since it was compared"
-                raise SessionLockedException(reason)
+                raise exceptions.SessionLockedException(reason)
             last = str(self._kept_plan().get("checkpoint", ""))
         name = f"napalm_{uuid.uuid4().hex[:12]}"
         self._prepare(name, message, last)
         try:
             self._apply()
-        except (CommitError, CommandTimeoutException, ConnectionException) as error:
+        except (
+            exceptions.CommitError,
+            exceptions.CommandTimeoutException,
+            exceptions.ConnectionException,
+        ) as error:
             self._revert(name, str(error))
-            raise CommitError(f"{error}; {self._kept('phase')}") from None
+            raise exceptions.CommitError(f"{error}; {self._kept('phase')}") from None
         if revert_in:
             steps = (
                 f"test -e {self._folder}/pending && echo $(({_UPTIME} + {revert_in})) > {self._folder}/deadline",
@@ -336,7 +338,7 @@ class SonicDriver(SonicConnection):
             )
             with self._in_one_request(*steps, self._drop_command(self._session, *_DROPPED), stops=True):
                 for step in steps:
-                    self._run(step, CommitError)
+                    self._run(step, exceptions.CommitError)
                 self.discard_config()
         else:
             self._keep_commit()
@@ -384,7 +386,7 @@ class SonicDriver(SonicConnection):
         given = {self._store_command(): json.dumps({**files, **_read_scripts()})}
         with self._in_one_request(*steps, given=given, stops=True, limit_s=self._patience):
             for step in steps:
-                self._run(step, CommitError)
+                self._run(step, exceptions.CommitError)
 
     def _apply(self) -> None:
         """Start the application on the switch and follow it; a lost answer is requested again.
@@ -405,13 +407,15 @@ class SonicDriver(SonicConnection):
         renewed = time.monotonic()
         while not (text := self._query_again(command).strip()):
             if time.monotonic() > until:
-                raise CommitError(f"{self.hostname}: not applied within {self._limit_s():g} s")
+                raise exceptions.CommitError(f"{self.hostname}: not applied within {self._limit_s():g} s")
             if time.monotonic() > renewed + _RENEW_S:
                 self._lock()
                 renewed = time.monotonic()
         outcome = self._object(text, _OUTCOME)
         if not outcome["ok"]:
-            raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
+            raise exceptions.CommitError(
+                f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}"
+            )
 
     def _query_again(self, command: str, limit_s: float | None = None) -> str:
         """Run a command that may be run twice, over a new connection where the old one breaks.
@@ -423,31 +427,31 @@ class SonicDriver(SonicConnection):
         until = time.monotonic() + (limit_s or self._limit_s())
         while True:
             try:
-                return self._run(command, CommitError, limit_s=limit_s)
-            except (CommandTimeoutException, ConnectionException) as error:
-                if isinstance(error, ConnectAuthError) or time.monotonic() > until:
+                return self._run(command, exceptions.CommitError, limit_s=limit_s)
+            except (exceptions.CommandTimeoutException, exceptions.ConnectionException) as error:
+                if isinstance(error, exceptions.ConnectAuthError) or time.monotonic() > until:
                     raise
-            with suppress(CommandTimeoutException):
+            with suppress(exceptions.CommandTimeoutException):
                 self._reconnect()
 
     def _reconnect(self) -> None:
         time.sleep(_POLL_S)
         self._shell.close()
-        with suppress(ConnectionException):
+        with suppress(exceptions.ConnectionException):
             try:
                 self._shell.open()
-            except ConnectAuthError as error:
-                raise CommitError(str(error)) from None
+            except exceptions.ConnectAuthError as error:
+                raise exceptions.CommitError(str(error)) from None
 
     def _keep_commit(self) -> None:
         """End the wait, and save what the switch boots from."""
         end = f"cd {self._folder} && mv pending confirmed"
         boot = f"cd {self._folder} && {{ [ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}; }}"
         with self._in_one_request(end, boot, stops=True):
-            self._run(end, CommitError)
+            self._run(end, exceptions.CommitError)
             self._run(boot)
         self._save()
-        self._run(f"echo confirmed > {self._folder}/phase", CommitError)
+        self._run(f"echo confirmed > {self._folder}/phase", exceptions.CommitError)
 
     def _save(self) -> None:
         """Save CONFIG_DB, and read it back: the exit status of `config save` is no proof.
@@ -458,12 +462,12 @@ class SonicDriver(SonicConnection):
         command = f"config save -y >&2 && python3 {self._folder}/{_AGENT} saved {self._folder}"
         answer = self._query_again(command, self._patience)
         if not self._object(answer, {"saved": bool})["saved"]:
-            raise CommitError(f"{self.hostname}: `config save` did not save what runs")
+            raise exceptions.CommitError(f"{self.hostname}: `config save` did not save what runs")
 
     def _revert(self, name: str, why: str) -> None:
-        self._store({"why": f"{why}\n"}, CommitError)
+        self._store({"why": f"{why}\n"}, exceptions.CommitError)
         command = f"python3 {self._folder}/{_AGENT} revert {self._folder} {name}"
-        self._run(command, CommitError, limit_s=self._limit_s() + sonic_tables.RELOAD_S)
+        self._run(command, exceptions.CommitError, limit_s=self._limit_s() + sonic_tables.RELOAD_S)
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
@@ -476,7 +480,9 @@ class SonicDriver(SonicConnection):
         self.has_pending_commit()
         phase = self._kept("phase") or "idle"
         if phase not in _PHASES:
-            raise ConnectionException(f"{self.hostname}: a commit has the unknown phase {phase!r:.40}")
+            raise exceptions.ConnectionException(
+                f"{self.hostname}: a commit has the unknown phase {phase!r:.40}"
+            )
         return {"phase": phase, "why": redact_text(self._kept("why"), self.password)}
 
     def has_pending_commit(self) -> bool:
@@ -487,7 +493,7 @@ class SonicDriver(SonicConnection):
         """
         words = self._run(self._pending_command()).split()
         if words != ["none"] and (len(words) != 2 or words[0] != "waits"):
-            raise ConnectionException(
+            raise exceptions.ConnectionException(
                 f"{self.hostname}: unknown state of a commit: {quote_words(' '.join(words))}"
             )
         return words != ["none"]
@@ -533,7 +539,7 @@ class SonicDriver(SonicConnection):
         kept = (self._kept_command(name) for name in ("phase", "why", "owner"))
         with self._in_one_request(self._pending_command(), *kept):
             if self._commit_state()["phase"] != "pending":
-                raise CommitError(f"{self.hostname}: no commit waits for confirmation")
+                raise exceptions.CommitError(f"{self.hostname}: no commit waits for confirmation")
             self._require_own_commit()
         self._keep_commit()
 
@@ -546,7 +552,7 @@ class SonicDriver(SonicConnection):
         self._plan = self._kept_plan()
         waits = self.has_pending_commit()
         if not self._plan or self._kept("phase") == "reverted":
-            raise CommitError(f"{self.hostname}: nothing to roll back to")
+            raise exceptions.CommitError(f"{self.hostname}: nothing to roll back to")
         if waits:
             self._require_own_commit()
         self._revert(self._plan["checkpoint"], "asked for")

@@ -16,14 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.endpoints import (
-    TTL,
-    Endpoint,
-    never_fragment,
-    open_sockets,
-    receive_arrivals,
-    set_traffic_class,
-)
+from fabricc.operate.lab import endpoints as lab_endpoints
 
 if TYPE_CHECKING:
     import socket
@@ -76,7 +69,7 @@ class Stream:
     """
 
     lab: Lab
-    pairs: Sequence[tuple[Endpoint, Endpoint]]
+    pairs: Sequence[tuple[lab_endpoints.Endpoint, lab_endpoints.Endpoint]]
     flows: int = MOST_FLOWS
     marks: Sequence[int] = (0,)
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -89,14 +82,16 @@ class Stream:
     def __enter__(self) -> Stream:
         """Open the sockets; nothing is sent yet."""
         receivers = {receiver.address: receiver for _, receiver in self.pairs}
-        into = self._stack.enter_context(open_sockets(self.lab, list(receivers.values())))
+        into = self._stack.enter_context(lab_endpoints.open_sockets(self.lab, list(receivers.values())))
         ports = {address: s.getsockname()[1] for address, (s, _) in zip(receivers, into, strict=True)}
         self._into = [channel for channel, _ in into]
         chosen = [self.pairs[at % len(self.pairs)] for at in range(self.flows if self.pairs else 0)]
-        outs = self._stack.enter_context(open_sockets(self.lab, [sender for sender, _ in chosen]))
+        outs = self._stack.enter_context(
+            lab_endpoints.open_sockets(self.lab, [sender for sender, _ in chosen])
+        )
         for at, ((_, receiver), (channel, _)) in enumerate(zip(chosen, outs, strict=True)):
             tos = self.marks[at % len(self.marks)]
-            set_traffic_class(channel, tos)
+            lab_endpoints.set_traffic_class(channel, tos)
             self._flows.append(_Flow(channel, (receiver.address, ports[receiver.address]), tos=tos))
         self._due = time.monotonic()
         return self
@@ -139,7 +134,7 @@ class Stream:
 
     def _receive(self) -> None:
         for channel in self._into:
-            for arrival in receive_arrivals(channel):
+            for arrival in lab_endpoints.receive_arrivals(channel):
                 measured, number, sent = _PROBE.unpack_from(arrival.payload)
                 if measured != self._round:
                     continue
@@ -209,7 +204,7 @@ class ReceivedDatagram:
     tos: bool
 
 
-def choose_pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[Pair]:
+def choose_pairs(endpoints: Sequence[lab_endpoints.Endpoint], prediction: Prediction) -> list[Pair]:
     """Ordered pairs of one family on different nodes, all or a fixed random choice of `MOST_PAIRS`.
 
     What stays inside a host never meets the fabric.
@@ -218,7 +213,7 @@ def choose_pairs(endpoints: Sequence[Endpoint], prediction: Prediction) -> list[
     return [Pair(at, to, prediction.hops(endpoints[at], endpoints[to])) for at, to in drawn]
 
 
-def draw_candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int, int]]:
+def draw_candidates(endpoints: Sequence[lab_endpoints.Endpoint], most: int) -> list[tuple[int, int]]:
     """Return pairs of endpoint numbers on different nodes in one family, in a fixed random order, at most so many."""
     order = random.Random(len(endpoints))
     numbers = range(len(endpoints))
@@ -236,13 +231,13 @@ def draw_candidates(endpoints: Sequence[Endpoint], most: int) -> list[tuple[int,
 
 
 def exchange_datagrams(
-    lab: Lab, endpoints: Sequence[Endpoint], pairs: Sequence[Pair], marks: Sequence[int]
+    lab: Lab, endpoints: Sequence[lab_endpoints.Endpoint], pairs: Sequence[Pair], marks: Sequence[int]
 ) -> dict[int, ReceivedDatagram]:
     """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
     `pairs` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
     """
-    with open_sockets(lab, endpoints, PORT) as sockets, select.epoll() as poller:
+    with lab_endpoints.open_sockets(lab, endpoints, PORT) as sockets, select.epoll() as poller:
         going = _Exchange(endpoints, sockets, pairs, marks, poller)
         for at, (channel, _) in enumerate(sockets):
             poller.register(channel, select.EPOLLIN)
@@ -258,7 +253,7 @@ def exchange_datagrams(
 class _Exchange:
     """An exchange in the making; `owner`: descriptor -> number of its endpoint."""
 
-    endpoints: Sequence[Endpoint]
+    endpoints: Sequence[lab_endpoints.Endpoint]
     sockets: Sequence[tuple[socket.socket, int]]
     wanted: Sequence[Pair]
     marks: Sequence[int]
@@ -274,7 +269,7 @@ class _Exchange:
                 continue
             missing |= pair.hops is not None
             channel = self.sockets[pair.sender][0]
-            set_traffic_class(channel, self.marks[number % len(self.marks)])
+            lab_endpoints.set_traffic_class(channel, self.marks[number % len(self.marks)])
             with suppress(OSError):  # what cannot be sent does not arrive
                 channel.sendto(_PAIR.pack(number, pair.sender), (self.endpoints[pair.receiver].address, PORT))
             if number % _BURST == 0:
@@ -286,11 +281,11 @@ class _Exchange:
             for descriptor, _ in events:
                 at = self.owner[descriptor]
                 channel, interface = self.sockets[at]
-                for arrival in receive_arrivals(channel):
+                for arrival in lab_endpoints.receive_arrivals(channel):
                     number, sender = _PAIR.unpack_from(arrival.payload)
                     if number < len(self.wanted) and self.wanted[number].receiver == at:
                         self.datagrams[number] = ReceivedDatagram(
-                            TTL - arrival.ttl,
+                            lab_endpoints.TTL - arrival.ttl,
                             arrival.source == self.endpoints[sender].address,
                             arrival.interface == interface,
                             arrival.tos == self.marks[number % len(self.marks)],
@@ -306,10 +301,10 @@ class MtuResult:
 
 
 def probe_mtu(
-    lab: Lab, endpoints: Sequence[Endpoint], mtu: int, prediction: Prediction
-) -> Iterator[tuple[Endpoint, Endpoint, MtuResult]]:
+    lab: Lab, endpoints: Sequence[lab_endpoints.Endpoint], mtu: int, prediction: Prediction
+) -> Iterator[tuple[lab_endpoints.Endpoint, lab_endpoints.Endpoint, MtuResult]]:
     """For each address, the largest datagram to the next one that it reaches, with Don't Fragment."""
-    with open_sockets(lab, endpoints, PORT) as sockets:
+    with lab_endpoints.open_sockets(lab, endpoints, PORT) as sockets:
         for at, sender in enumerate(endpoints):
             to = _next_reachable(endpoints, at, prediction)
             if to is not None:
@@ -317,7 +312,9 @@ def probe_mtu(
                 yield sender, endpoints[to], fit
 
 
-def _next_reachable(endpoints: Sequence[Endpoint], at: int, prediction: Prediction) -> int | None:
+def _next_reachable(
+    endpoints: Sequence[lab_endpoints.Endpoint], at: int, prediction: Prediction
+) -> int | None:
     sender = endpoints[at]
     for offset in range(1, len(endpoints)):
         to = (at + offset) % len(endpoints)
@@ -329,9 +326,13 @@ def _next_reachable(endpoints: Sequence[Endpoint], at: int, prediction: Predicti
 
 
 def _probe_fit(
-    sender: Endpoint, receiver: Endpoint, out: socket.socket, into: socket.socket, mtu: int
+    sender: lab_endpoints.Endpoint,
+    receiver: lab_endpoints.Endpoint,
+    out: socket.socket,
+    into: socket.socket,
+    mtu: int,
 ) -> MtuResult:
-    never_fragment(out, sender.version)
+    lab_endpoints.never_fragment(out, sender.version)
     poller = select.poll()  # unlike select(2), for descriptors of any number
     poller.register(into, select.POLLIN)
     size = mtu - _OVERHEAD[sender.version]
@@ -339,7 +340,7 @@ def _probe_fit(
     for _ in range(_ROUNDS):
         out.sendto(bytes(size), (receiver.address, PORT))
         poller.poll(_WAIT_S * 1000)
-        arrived = any(len(found.payload) == size for found in receive_arrivals(into, size + 1))
+        arrived = any(len(found.payload) == size for found in lab_endpoints.receive_arrivals(into, size + 1))
         if arrived:
             break
     try:

@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
+from fabricc.operate.lab import endpoints as lab_endpoints
 from fabricc.operate.lab import flows, observe
 from fabricc.operate.lab.agreement import STEADY, Check, Trial
-from fabricc.operate.lab.endpoints import (
-    Endpoint,
-    links_of,
-    loopback_endpoints,
-    name_of,
-    outside_answers,
-    outside_endpoints,
-    rail_endpoints,
-)
 from fabricc.operate.lab.observe import bgp_widths
 from fabricc.operate.lab.predict import End, Prediction, predict_network
 from fabricc.operate.lab.state import Cable, cable_ends, ends_of_cables, vrf_table
@@ -59,7 +51,7 @@ class Network:
 
     def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
         """Predict the state of the network while some link ends are down."""
-        return predict_network(self.switches, down, outside_answers(self.fabric))
+        return predict_network(self.switches, down, lab_endpoints.outside_answers(self.fabric))
 
     def miswired_ports(self) -> frozenset[End]:
         """Return the ports whose cable leads elsewhere than planned."""
@@ -81,9 +73,9 @@ class Network:
                 found[upper[0]][upper[1]] = lower
         return found
 
-    def rails(self) -> list[Endpoint]:
+    def rails(self) -> list[lab_endpoints.Endpoint]:
         """Return every rail address."""
-        return rail_endpoints(self.hosts, self.switches)
+        return lab_endpoints.rail_endpoints(self.hosts, self.switches)
 
     def marks(self) -> list[int]:
         """Return the traffic class byte of each class: its code point, and ECN-capable."""
@@ -152,7 +144,7 @@ def compare_sessions(network: Network, prediction: Prediction, check: Check) -> 
 def compare_widths(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """Next hops in every kernel, by tier of the switch and class of the prefix."""
     classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
-    beyond = outside_answers(network.fabric).values()
+    beyond = lab_endpoints.outside_answers(network.fabric).values()
     classes |= {str(prefix): "prefix outside" for found in beyond for prefix in found.prefixes}
     classes |= {endpoint.prefix: "link of its tenant" for endpoint in network.rails() if endpoint.vrf}
     tiers |= {
@@ -183,7 +175,7 @@ def prefix_classes(switches: Sequence[Switch]) -> dict[str, str]:
     for switch in switches:
         for prefix in switch.bgp.aggregates:
             found[prefix] = f"{switch.tier.value} aggregate"
-        for endpoint in loopback_endpoints([switch]):
+        for endpoint in lab_endpoints.loopback_endpoints([switch]):
             found[endpoint.prefix] = f"{switch.tier.value} loopback"
     return found
 
@@ -212,7 +204,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
 
 def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> None:
     """Compare reachability between hosts and outside prefixes both ways, and the prefixes that parties receive."""
-    far = outside_endpoints(network.fabric)
+    far = lab_endpoints.outside_endpoints(network.fabric)
     if far:
         rails = network.rails()
         there = range(len(rails), len(rails) + len(far))
@@ -236,10 +228,10 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             way = ways[pair.sender in there]
             way.add(arrived == (pair.hops is not None), f"{names}: {'arrived' if arrived else 'lost'}")
     aggregates = {prefix for switch in network.switches for prefix in switch.bgp.aggregates}
-    for party in links_of(network.fabric):
+    for party in lab_endpoints.links_of(network.fabric):
         if party.asn is not None:
             check = trial.check(STEADY, "prefixes that outside parties receive", "aggregates alone")
-            name = name_of(party)
+            name = lab_endpoints.name_of(party)
             seen = _received_prefixes(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):
                 words = f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}"
@@ -270,7 +262,9 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
             check.add(seen == own[source].port, words)
 
 
-def _far_endpoints(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
+def _far_endpoints(
+    near: lab_endpoints.Endpoint, endpoints: Sequence[lab_endpoints.Endpoint]
+) -> Iterator[lab_endpoints.Endpoint]:
     """Yield one address of each other rail, and of its own, on another host."""
     reported = set()
     for endpoint in endpoints:
@@ -294,7 +288,7 @@ def compare_mtu(network: Network, prediction: Prediction, trial: Trial) -> None:
     tors = [switch for switch in network.switches if switch.tier is TierName.TOR]
     for what, endpoints, mtu in (
         ("hosts", network.rails(), fabric.host_mtu),
-        ("ToRs", loopback_endpoints(tors), fabric.switch_mtu),
+        ("ToRs", lab_endpoints.loopback_endpoints(tors), fabric.switch_mtu),
     ):
         whole = trial.check(STEADY, f"MTU between {what}", f"{mtu} bytes pass whole")
         more = trial.check(STEADY, f"MTU limit of {what}", f"{mtu + 1} bytes are refused")

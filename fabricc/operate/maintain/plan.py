@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.capacity.hosts import (
-    AffectedHost,
-    FurtherFailure,
-    count_cut_gpus,
-    find_affected_hosts,
-    find_further_failure,
-)
+from fabricc.fabric.capacity import hosts
 from fabricc.fabric.capacity.remainder import LinkShare, Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 
@@ -56,10 +50,10 @@ class NetworkMaintenance:
     switches: Mapping[str, tuple[LinkShare, ...]]
     rails: Mapping[str, tuple[Fraction, ...]]
     minimums: tuple[tuple[Fraction, str], ...]
-    touched: tuple[AffectedHost, ...]
+    touched: tuple[hosts.AffectedHost, ...]
     cut: tuple[int, ...]
-    next: FurtherFailure
-    usual: FurtherFailure
+    next: hosts.FurtherFailure
+    usual: hosts.FurtherFailure
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
         """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
@@ -87,9 +81,9 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
         {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
         {rail: shares for rail, shares in rails.items() if min(shares) < 1},
         tuple(one.least_share() for one in each),
-        tuple(find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
-        tuple(count_cut_gpus(one) for one in each),
-        find_further_failure(left[Moment.OUT]), find_further_failure(Remainder(wiring, Outage())),
+        tuple(hosts.find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
+        tuple(hosts.count_cut_gpus(one) for one in each),
+        hosts.find_further_failure(left[Moment.OUT]), hosts.find_further_failure(Remainder(wiring, Outage())),
     )  # fmt: skip
 
 
@@ -165,7 +159,7 @@ def _find_conflicts(
         )
     beside = join_words(network.standing.names, 4)
     only = Remainder(wiring, target)
-    alone, known = count_cut_gpus(only), count_cut_gpus(Remainder(wiring, network.standing))
+    alone, known = hosts.count_cut_gpus(only), hosts.count_cut_gpus(Remainder(wiring, network.standing))
     if network.standing != Outage() and out > alone + known:
         message = f"{names} and {beside} out together: no port left for {plural(out - alone - known, 'GPU')}"
         remedy = f"Bring {beside} back first, or choose another time."
@@ -180,7 +174,7 @@ def _find_conflicts(
                 f"{format_share(own)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
-    singly = sum(count_cut_gpus(Remainder(wiring, one)) for one in target.split())
+    singly = sum(hosts.count_cut_gpus(Remainder(wiring, one)) for one in target.split())
     if alone > singly:
         message = (
             f"{names} together leave {plural(alone - singly, 'GPU')} without a port, one at a time does not"

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
+from fabricc.fabric import links
 from fabricc.fabric.capacity.remainder import count_removable
-from fabricc.fabric.links import (
-    UP,
-    host_blocks,
-    loopback_offset,
-    port_names,
-    served_slots,
-    switch_asn,
-    switch_links,
-    upward_links,
-)
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
@@ -210,9 +201,9 @@ def _collect_numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
 def _list_links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | None, ...]]]:
     """Yield every link between switches, its ends and its addresses as in the table of links, the lower end first."""
     for at in fabric.switch_ids():
-        name, ports, seen = fabric.name(at), port_names(fabric, at), Counter["SwitchId"]()
-        upwards = (link for link in switch_links(fabric, at) if link.direction is UP)
-        for end, link in zip(upward_links(fabric, at), upwards, strict=True):
+        name, ports, seen = fabric.name(at), links.port_names(fabric, at), Counter["SwitchId"]()
+        upwards = (link for link in links.switch_links(fabric, at) if link.direction is links.UP)
+        for end, link in zip(links.upward_links(fabric, at), upwards, strict=True):
             key = Key(end.peer, "link", at, seen[end.peer])
             seen[end.peer] += 1
             ends = (name, ports[link.slot], link.peer, link.peer_port)
@@ -222,17 +213,17 @@ def _list_links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[st
 def _make_column_getter(fabric: Fabric, column: str) -> Callable[[SwitchId], str | None]:
     """Return a function that gives the value of a switch in a column of the table of devices."""
     if column == "asn":
-        return lambda at: str(switch_asn(fabric, at))
+        return lambda at: str(links.switch_asn(fabric, at))
     version = int(column[-1])
     pool = fabric.pool(column[:-1].replace("loopback", "loopbacks"), version)
     assert pool is not None
     if column.startswith("loopback"):
-        return lambda at: pool.address(loopback_offset(fabric, at, pool))
+        return lambda at: pool.address(links.loopback_offset(fabric, at, pool))
 
     def block(at: SwitchId) -> str | None:
         if at.tier is not TierName.TOR or fabric.units[at.unit].border is not None:
             return None
-        return pool.prefix(host_blocks(fabric, at, at.unit)[version == 6], fabric.aggregate_bits())
+        return pool.prefix(links.host_blocks(fabric, at, at.unit)[version == 6], fabric.aggregate_bits())
 
     return block
 
@@ -331,7 +322,7 @@ def _describe_host_action(fabric: Fabric, way: _Renumbering, batch: Sequence[Swi
     hosts = {
         unit.hosts[slot]: None
         for at in batch
-        for unit, slots, _ in served_slots(fabric, at)
+        for unit, slots, _ in links.served_slots(fabric, at)
         for slot in slots
     }
     if not hosts:

@@ -13,15 +13,7 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
-from fabricc.operate.drivers.lossless import (
-    DROPPED,
-    ECN_MARKED,
-    PFC_RX,
-    PFC_TX,
-    STORMS,
-    list_missing_kinds,
-    sum_classes,
-)
+from fabricc.operate.drivers import lossless as lossless_counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -37,7 +29,10 @@ GETTERS = ("get_lossless_counters", "get_interfaces_counters")
 """What `counters` calls."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _ERRORS = ("rx_errors", "tx_errors")
-_RATES = (((PFC_RX, PFC_TX), "PFC frames"), ((ECN_MARKED,), "ECN marks"))
+_RATES = (
+    ((lossless_counters.PFC_RX, lossless_counters.PFC_TX), "PFC frames"),
+    ((lossless_counters.ECN_MARKED,), "ECN marks"),
+)
 
 
 def read_counters(switch: Connection) -> dict[str, Any]:
@@ -79,7 +74,7 @@ def find_lasting_errors(
     found += find_storms(switch, before, now)
     drops = (
         (port, count)
-        for port, count in _compute_growth(switch, DROPPED, before, now)
+        for port, count in _compute_growth(switch, lossless_counters.DROPPED, before, now)
         if count > options.drops
     )
     return [*found, *(f"{port} dropped {count} packets of lossless classes" for port, count in drops)]
@@ -89,7 +84,7 @@ def find_storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any
     """Return ports on which the PFC watchdog has detected a storm since."""
     return [
         f"the PFC watchdog of {port} detected {count} storm{'s' if count > 1 else ''}"
-        for port, count in _compute_growth(switch, STORMS, before, now)
+        for port, count in _compute_growth(switch, lossless_counters.STORMS, before, now)
         if count
     ]
 
@@ -124,9 +119,12 @@ def _compute_growth(
     old, new = (one.get("lossless", {}).get(kind) for one in (before, now))
     if old is None or new is None:
         return
-    classes = {one.priority for one in switch.qos.lossless} if kind == DROPPED else range(8)
+    classes = {one.priority for one in switch.qos.lossless} if kind == lossless_counters.DROPPED else range(8)
     for port, counts in sorted(new.items()):
-        was, is_now = sum_classes(old.get(port, {}), classes), sum_classes(counts, classes)
+        was, is_now = (
+            lossless_counters.sum_classes(old.get(port, {}), classes),
+            lossless_counters.sum_classes(counts, classes),
+        )
         yield port, is_now - was if is_now >= was else is_now
 
 
@@ -349,7 +347,7 @@ def find_new_alarms(before: Measurements, now: Measurements) -> list[str]:
 def list_unstated(measured: Measurements, *, lossless: bool = True) -> list[str]:
     """List measurements that the device does not report; with its `lossless` classes if it has any."""
     found = [what for key, what in _WORDS.items() if key not in measured]
-    return found + (list_missing_kinds(measured.get("lossless", {})) if lossless else [])
+    return found + (lossless_counters.list_missing_kinds(measured.get("lossless", {})) if lossless else [])
 
 
 def list_down_sessions(switch: Switch, measured: Measurements) -> list[str]:

@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
+from fabricc.operate.devices import identity as device_identity
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
-from fabricc.operate.devices.identity import (
-    LOOK,
-    LOOK_OR_STATE,
-    Answering,
-    Identity,
-    Roster,
-    identify_device,
-    identity_of,
-    shared_devices,
-    shared_endpoints,
-)
 from fabricc.operate.devices.login import driver_class
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError
@@ -77,14 +67,14 @@ class RunConnections:
     hook: Hook | None = None
     action: str = INSTALL
     silent: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    answers: dict[str, Answering] = field(default_factory=dict)
+    answers: dict[str, device_identity.Answering] = field(default_factory=dict)
     session: str = ""
     dead: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()
     _refused: dict[str, int] = field(default_factory=dict)
 
     @property
-    def roster(self) -> Roster:
+    def roster(self) -> device_identity.Roster:
         """The switches of the plan by what identifies them."""
         return self.source.roster
 
@@ -162,10 +152,14 @@ class RunConnections:
         Raises:
             DeviceError: FAB9106.
         """
-        found = identify_device(self.roster, switch.name, switch, files, self.target(switch.name))
+        found = device_identity.identify_device(
+            self.roster, switch.name, switch, files, self.target(switch.name)
+        )
         if found.wrong:
             raise DeviceError(
-                "FAB9106", f"{switch.name}: another switch answers at its address: {found.wrong}", LOOK
+                "FAB9106",
+                f"{switch.name}: another switch answers at its address: {found.wrong}",
+                device_identity.LOOK,
             )
         if files:
             reject_namesake(self.source, self.journal, switch.name, found.identity, self.target(switch.name))
@@ -177,8 +171,12 @@ class RunConnections:
         Raises:
             RefusedError: FAB9107.
         """
-        for first, second in shared_endpoints(self.access, (self.source.devices[name] for name in names)):
-            raise PushRefusedError("FAB9107", f"{first} and {second} have the same address and port", LOOK)
+        for first, second in device_identity.shared_endpoints(
+            self.access, (self.source.devices[name] for name in names)
+        ):
+            raise PushRefusedError(
+                "FAB9107", f"{first} and {second} have the same address and port", device_identity.LOOK
+            )
 
     def require_distinct(self) -> None:
         """Refuse two names that lead to one device.
@@ -186,10 +184,12 @@ class RunConnections:
         Raises:
             RefusedError: FAB9107.
         """
-        for first, second in shared_devices(self.answers):
+        for first, second in device_identity.shared_devices(self.answers):
             words = self.answers[second].identity.words
             raise PushRefusedError(
-                "FAB9107", f"the addresses of {first} and {second} lead to one device ({words})", LOOK
+                "FAB9107",
+                f"the addresses of {first} and {second} lead to one device ({words})",
+                device_identity.LOOK,
             )
 
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
@@ -303,7 +303,11 @@ def read_files(nos: str, switch: Connection, planned: Mapping[str, str]) -> File
 
 
 def reject_namesake(
-    source: BuiltTree, journal: Journal, name: str, identity: Identity, target: Mapping[str, str]
+    source: BuiltTree,
+    journal: Journal,
+    name: str,
+    identity: device_identity.Identity,
+    target: Mapping[str, str],
 ) -> None:
     """Refuse a switch of another cluster that has the same name, unless a push of this journal left it so.
 
@@ -322,6 +326,8 @@ def reject_namesake(
     if known := journal.read_last_tree(source.devices[name]):
         nos = source.roster.nos(name)
         left = running.read_facts(nos, running.unpack_files(nos, known, target))
-        if identity_of({}, left.facts).addresses & identity.addresses:
+        if device_identity.identity_of({}, left.facts).addresses & identity.addresses:
             return
-    raise DeviceError("FAB9106", f"{name}: another switch answers at its address: {reason}", LOOK_OR_STATE)
+    raise DeviceError(
+        "FAB9106", f"{name}: another switch answers at its address: {reason}", device_identity.LOOK_OR_STATE
+    )

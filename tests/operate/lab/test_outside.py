@@ -77,7 +77,7 @@ def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
     _, *rest = aggregates
     looks = iter([dict.fromkeys(rest, 1), aggregates])
     monkeypatch.setattr(steady, "bgp_widths", lambda _: next(looks))
-    monkeypatch.setattr(steady, "outside_endpoints", lambda _: ())
+    monkeypatch.setattr(endpoints, "outside_endpoints", lambda _: ())
     trial = Trial("zone", "10", 0, 0, None, {})
     steady.compare_outside(replace(network, lab=lab), network.predict(), trial)
     (check,) = trial.checks
