@@ -19,18 +19,7 @@ from fabricc.cli import output
 from fabricc.compiler.compiled import Compiled, plan_buildable
 from fabricc.compiler.plan.naming import Naming
 from fabricc.compiler.result import exit_status
-from fabricc.front.planning.alternatives import (
-    Alternative,
-    Alternatives,
-    Candidate,
-    add_external_links,
-    find_alternatives,
-    find_equal_models,
-    is_better,
-    is_uniformly_wired,
-    list_candidates,
-    own_shape,
-)
+from fabricc.front.planning import alternatives
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
@@ -66,7 +55,7 @@ class Row(NamedTuple):
     """A shape that is shown: its number, 0 for that of the spec where it is none of the best, and what betters it."""
 
     number: int
-    shape: Candidate
+    shape: alternatives.Candidate
     fabric: Fabric
     price: Fraction | None
     bettered_by: int = 0
@@ -93,23 +82,23 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
     catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
     prices = read_prices(request.prices, catalog) if request.prices else None
     planner = partial(plan_buildable, folder=folder, catalog=catalog)
-    text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
+    text, found = compiled.sources[str(compiled.path)], alternatives.Alternatives((), 0, 0)
     rows: tuple[Row, ...] = ()
     findings += prices.findings if prices else ()
     if prices is None or not exit_status(prices.findings):
         own = None
-        if compiled.planned is not None and not is_uniformly_wired(compiled.planned.attachments):
+        if compiled.planned is not None and not alternatives.is_uniformly_wired(compiled.planned.attachments):
             help_ = "Change the spec by hand, or list the shapes of a spec that has only hosts with GPUs."
             message = "no other shapes are listed for `beside` hosts, or hosts on fewer ToRs than a unit has"
             findings.append(spec.warning("FAB3164", message, "gpus", help=help_))
         elif compiled.planned is not None:
-            own = own_shape(spec, compiled.planned)
+            own = alternatives.own_shape(spec, compiled.planned)
         try:
-            others = list_candidates(spec, catalog, Naming(), prices.known if prices else ())
+            others = alternatives.list_candidates(spec, catalog, Naming(), prices.known if prices else ())
             sized = [*([own] if own else ()), *others]
         except UnfitError:  # among the findings already
             sized = []
-        found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
+        found = alternatives.find_alternatives(sized, planner, Naming(), prices.of if prices else None)
         findings += prices.missing_prices(each.candidate for each in found.best) if prices else ()
         rows = _shape_rows(found, own, prices)
     wrote: Path | None = None  # before any output: it may fail
@@ -128,7 +117,9 @@ def show_shapes(compiled: Compiled, request: AlternativesRequest, format_: str) 
     return exit_status(findings)
 
 
-def write_shape(text: str, shape: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
+def write_shape(
+    text: str, shape: alternatives.Alternative, planner: Callable[[ClusterSpec], Fabric | None]
+) -> str:
     """Return the text of the spec with the requested shape, read and planned again.
 
     Raises:
@@ -144,10 +135,12 @@ def write_shape(text: str, shape: Alternative, planner: Callable[[ClusterSpec], 
     return changed
 
 
-def _shape_rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> tuple[Row, ...]:
+def _shape_rows(
+    found: alternatives.Alternatives, own: alternatives.Candidate | None, prices: Prices | None
+) -> tuple[Row, ...]:
     """Return the shapes in their order; that of the spec last if it is not among the best."""
 
-    def price(shape: Candidate) -> Fraction | None:
+    def price(shape: alternatives.Candidate) -> Fraction | None:
         return prices.of(shape) if prices else None
 
     rows = [
@@ -155,12 +148,12 @@ def _shape_rows(found: Alternatives, own: Candidate | None, prices: Prices | Non
     ]
     if own is not None and own.fabric is not None and not any(row.own for row in rows):
         mine, fabric = own.measure(price(own)), own.fabric
-        better = (row.number for row in rows if is_better(row.shape.measure(row.price), mine))
-        rows.append(Row(0, add_external_links(own, fabric), fabric, price(own), next(better, 0)))
+        better = (row.number for row in rows if alternatives.is_better(row.shape.measure(row.price), mine))
+        rows.append(Row(0, alternatives.add_external_links(own, fabric), fabric, price(own), next(better, 0)))
     return tuple(rows)
 
 
-def _power_draw(shape: Candidate) -> Draw:
+def _power_draw(shape: alternatives.Candidate) -> Draw:
     """Return the power of switches, optics and cables; unknown for optics that the catalog lacks."""
     boxes = [
         (shape.models.switches[tier].power or Power(), count)
@@ -172,7 +165,9 @@ def _power_draw(shape: Candidate) -> Draw:
     return total_draw([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
 
 
-def _show_parts(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Part]:
+def _show_parts(
+    cluster: str, rows: Sequence[Row], found: alternatives.Alternatives, *, priced: bool
+) -> Iterator[Part]:
     if not rows:
         yield Line("No shape to show.")
         return
@@ -203,7 +198,7 @@ def _row_cells(row: Row) -> tuple[str, ...]:
 
 
 def _render_json(
-    rows: Sequence[Row], found: Alternatives, catalog: Catalog, diagnostics: Sequence[Diagnostic]
+    rows: Sequence[Row], found: alternatives.Alternatives, catalog: Catalog, diagnostics: Sequence[Diagnostic]
 ) -> Rendered:
     findings = [dataclasses.asdict(each) for each in diagnostics]
     shapes = [_shape_document(row, catalog) for row in rows]
@@ -224,7 +219,8 @@ def _shape_document(row: Row, catalog: Catalog) -> dict[str, object]:
         "tiers": [
             {
                 "tier": tier.value, "switches": figures.switches[tier], "model": each.model.name,
-                "nos": f"{each.nos} {each.release}".strip(), "same_ports": find_equal_models(each.model, catalog),
+                "nos": f"{each.nos} {each.release}".strip(),
+                "same_ports": alternatives.find_equal_models(each.model, catalog),
             }
             for tier, each in row.fabric.tiers.items()
         ],

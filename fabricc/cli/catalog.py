@@ -14,14 +14,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.text import Part, Rendered, Table
 from fabricc.base.numbers import is_number
-from fabricc.catalog.figures import (
-    branch_commits,
-    cite_commit,
-    figure_leaves,
-    format_figure,
-    list_figures,
-    source_of,
-)
+from fabricc.catalog import figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import ImportOptions
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
@@ -72,7 +65,9 @@ def compare(repository: Path, branches: tuple[str, ...]) -> int:
     """
     catalog, _ = load_catalog()
     differs = False
-    recorded = [f"{branch}={commit}" for branch, commit in branch_commits().items() if is_number(branch)]
+    recorded = [
+        f"{branch}={commit}" for branch, commit in figures.branch_commits().items() if is_number(branch)
+    ]
     for text in branches or recorded:
         release, _, revision = text.partition("=")
         try:
@@ -136,8 +131,8 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         raise click.UsageError(f"no model '{name}' in the catalog. {suggest_name(name, known)}")
     if format_ == "json":
         rows = [
-            {"figure": path, "value": value, "source": cite_commit(source)}
-            for path, value, source in list_figures(model)
+            {"figure": path, "value": value, "source": figures.cite_commit(source)}
+            for path, value, source in figures.list_figures(model)
         ]
         output.print_document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
@@ -208,8 +203,9 @@ def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
     if isinstance(model, SwitchModel):
         lines += [*_support_lines(model, sources), "", "cages"]
         lines += [
-            f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, source_of(model.sources, f'cages.{index}'))}".rstrip()
+            f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, source)}".rstrip()
             for index, group in enumerate(model.cages)
+            for source in [figures.source_of(model.sources, f"cages.{index}")]
         ]
         for title, field, meaning in _COLUMNS:
             lines += [
@@ -218,13 +214,15 @@ def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
                 *_lossless_table(model.buffers.rows, field),
             ]
         tables = dict.fromkeys(
-            source_of(model.sources, path) for path, _ in figure_leaves(model) if "rows." in path
+            figures.source_of(model.sources, path)
+            for path, _ in figures.figure_leaves(model)
+            if "rows." in path
         )
         lines += [f"  {_mark(sources, source)}" for source in tables]
     lines += ["", "figures"]
     rows = [
-        (path, format_figure(value), source)
-        for path, value, source in list_figures(model)
+        (path, figures.format_figure(value), source)
+        for path, value, source in figures.list_figures(model)
         if not path.startswith(_TABLED)
     ]
     widths = [max((len(row[i]) for row in rows if len(row[i]) <= _WIDEST), default=0) for i in range(2)]
@@ -236,7 +234,7 @@ def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
         lines += [
             "",
             "sources",
-            *(f"  [{number}] {cite_commit(source)}" for source, number in sources.items()),
+            *(f"  [{number}] {figures.cite_commit(source)}" for source, number in sources.items()),
         ]
     return lines
 
@@ -253,9 +251,9 @@ def _support_lines(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]
             files = ", ".join(f"{what} {file or 'none'}" for what, file in parts.items())
             words = f"  {model.nos[nos]['hwsku']}: {sku['port_table']}, {files}"
             yield f"{words}  {_mark(sources, model.sources[f'nos.{nos}.sku'])}"
-        for figures in model.releases.get(nos, ()):
-            source = _mark(sources, figures.sources["figures"])
-            yield f"  {figures.releases}: lossless table {figures.lookup or 'none'}  {source}"
+        for each in model.releases.get(nos, ()):
+            source = _mark(sources, each.sources["figures"])
+            yield f"  {each.releases}: lossless table {each.lookup or 'none'}  {source}"
 
 
 def _cages(group: CageGroup) -> str:

@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import KeyPath, conflict_in
 from fabricc.base.foreign import files
+from fabricc.catalog import optics
 from fabricc.catalog.figures import Draw, total_draw
 from fabricc.catalog.library import did_you_mean
-from fabricc.catalog.optics import (
-    End,
-    Fit,
-    find_fits,
-    host_ends,
-    is_sold,
-    lane_gbps,
-    load_optics,
-    load_reaches,
-    reach_of,
-)
 from fabricc.front.spec.document import format_path
 from fabricc.paperwork.materials import Item, Materials, MissingParts, of_kind, port_end
 from fabricc.paperwork.racks import Place, device_place
@@ -150,7 +140,7 @@ def _titles_without_number(found: Materials) -> dict[str, list[str]]:
 def _suggest_numbered_media(found: Materials, kind: str) -> str:
     """Return media of which both makers sell every part for each of these links; those of one length, if longer."""
     links = [link for link in found.unnumbered if link.kind == kind]
-    media: Mapping[str, object] = load_reaches()
+    media: Mapping[str, object] = optics.load_reaches()
     numbered = (
         [medium for medium in media if all(_is_numbered(link, medium) for link in links)] if links else []
     )
@@ -164,7 +154,9 @@ def _is_numbered(link: MissingParts, medium: str) -> bool:
     """Return whether the makers of the two ends have numbers for parts of a medium that reach far enough."""
     if link.lower is None or link.upper is None:
         return False
-    return any(is_sold(fit, link.metres, link.lower, link.upper) for fit in _possible_fits(link, medium))
+    return any(
+        optics.is_sold(fit, link.metres, link.lower, link.upper) for fit in _possible_fits(link, medium)
+    )
 
 
 def _cable_key(kind: str) -> KeyPath:
@@ -174,10 +166,10 @@ def _cable_key(kind: str) -> KeyPath:
     return ("external",) if kind == "external" else ("cables", kind)
 
 
-def _possible_fits(missing: MissingParts, medium: str) -> Sequence[Fit]:
+def _possible_fits(missing: MissingParts, medium: str) -> Sequence[optics.Fit]:
     if missing.lower is None or missing.upper is None:
         return ()
-    return find_fits(missing.lower, missing.upper, medium, alone=missing.alone)
+    return optics.find_fits(missing.lower, missing.upper, medium, alone=missing.alone)
 
 
 def _explain_lack(missing: MissingParts) -> str:
@@ -185,10 +177,10 @@ def _explain_lack(missing: MissingParts) -> str:
         return "the catalog has no cage of this NIC at that speed"
     joined = f"{_describe_end(missing.lower)} and {_describe_end(missing.upper)}"
     if found := _possible_fits(missing, missing.medium):
-        return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
+        return f"between {joined} the catalog's reaches {max(map(optics.reach_of, found))} m"
     if _is_split_twice(missing):
         return f"{joined} are both split, which no such cable is"
-    if missing.medium == "dac" and lane_gbps(missing.lower.use) != lane_gbps(missing.upper.use):
+    if missing.medium == "dac" and optics.lane_gbps(missing.lower.use) != optics.lane_gbps(missing.upper.use):
         return f"{joined} have lanes of different speed, which passive copper does not convert"
     return f"no part in the catalog joins {joined}"
 
@@ -198,19 +190,19 @@ def _is_split_twice(missing: MissingParts) -> bool:
     return not missing.alone and all(end is not None and end.use.children > 1 for end in ends)
 
 
-def _describe_end(end: End) -> str:
+def _describe_end(end: optics.End) -> str:
     return f"{end.use.children}x{end.use.speed_gbps}G in {end.form_factor} ({end.use.lanes} lanes each)"
 
 
 def _suggest_media(missing: MissingParts) -> str:
     """Return other media that reach, or the longest length of this one, by the look-up of the catalog."""
-    media: Mapping[str, object] = load_reaches()
+    media: Mapping[str, object] = optics.load_reaches()
     others = [
         medium
         for medium in media
-        if any(reach_of(fit) >= missing.metres for fit in _possible_fits(missing, medium))
+        if any(optics.reach_of(fit) >= missing.metres for fit in _possible_fits(missing, medium))
     ]
-    longest = max(map(reach_of, _possible_fits(missing, missing.medium)), default=0)
+    longest = max(map(optics.reach_of, _possible_fits(missing, missing.medium)), default=0)
     ways = [f"{' or '.join(others)} of that length"] if others else []
     ways += [f"a {missing.medium} cable of {longest} m at the most"] if longest else []
     if ways:
@@ -268,7 +260,7 @@ def link_parts(candidate: Candidate) -> Counter[Item]:
     rails = counts.rails_per_tor if in_order and counts.nic_ports == 1 else 1
     down = port_end(models.tor, tor.slots[tor.down[0]])
     own = candidate.attached[0]
-    near = host_ends(models.hosts[0], own.ports_per_nic, own.gbps)
+    near = optics.host_ends(models.hosts[0], own.ports_per_nic, own.gbps)
     bill = of_kind("host", near, (down,), cables.host, found["host"], rails)
     if models.spine is not None:
         ends = port_end(models.tor, tor.slots[tor.up[0]]), port_end(models.spine, spine.slots[spine.down[0]])
@@ -324,7 +316,7 @@ def read_prices(path: Path, catalog: Catalog) -> Prices:
 
 def _part_numbers() -> Iterator[str]:
     """Yield every part number in the catalog of optics and cables."""
-    table = load_optics()
+    table = optics.load_optics()
     sold = [*(each.parts for each in table.transceivers), *(each.parts for each in table.fibres)]
     for part in chain(*sold, *(each.parts for each in table.assemblies)):
         yield part.number

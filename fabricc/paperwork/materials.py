@@ -7,20 +7,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
+from fabricc.catalog import optics
 from fabricc.catalog.model import Breakout, Power, SwitchModel
-from fabricc.catalog.optics import (
-    End,
-    Fit,
-    cage_form,
-    cage_of,
-    choose_shortest,
-    find_fits,
-    find_plug,
-    host_ends,
-    load_optics,
-    number_of,
-    part_for,
-)
 from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
 
@@ -55,7 +43,7 @@ class Side(NamedTuple):
 
     plug: Plug
     child: int
-    ends: tuple[End, ...]
+    ends: tuple[optics.End, ...]
     role: str
 
 
@@ -90,8 +78,8 @@ class MissingParts(NamedTuple):
     """Links that cannot be made, or not of parts with a number: everything that they have in common."""
 
     kind: str
-    lower: End | None
-    upper: End | None
+    lower: optics.End | None
+    upper: optics.End | None
     medium: str
     metres: int
     alone: bool
@@ -171,7 +159,7 @@ def _join_links(wired: Sequence[tuple[CableRow, Side, Side]], found: Materials) 
         for near, far in ((lower.plug, upper.plug), (upper.plug, lower.plug)):
             peers.setdefault(near, set()).add(far)
             needed[near] = max(needed.get(near, 0), row.length_m)
-    ways: dict[MissingParts, tuple[Fit, End, End] | None] = {}
+    ways: dict[MissingParts, tuple[optics.Fit, optics.End, optics.End] | None] = {}
     counted: set[Hashable] = set()
     for row, lower, upper in wired:
         alone = len(peers[lower.plug]) == len(peers[upper.plug]) == 1
@@ -206,7 +194,12 @@ def merge_materials(parts: Iterable[Materials]) -> Materials:
 
 
 def of_kind(
-    kind: str, lower: tuple[End, ...], upper: tuple[End, ...], cable: CableKind, ends: Ends, parallel: int
+    kind: str,
+    lower: tuple[optics.End, ...],
+    upper: tuple[optics.End, ...],
+    cable: CableKind,
+    ends: Ends,
+    parallel: int,
 ) -> Counter[Item]:
     """Count the parts of all links of a kind at once, if the links are equal.
 
@@ -236,10 +229,10 @@ def of_kind(
     return bill
 
 
-def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
+def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> optics.End:
     """Return a port of a switch as one end of a link."""
     form = _form_factors(model)[slot.cage]
-    return End(form, _breakout_of_slot(slot), model.vendor, protocol, _counted_parts(model))
+    return optics.End(form, _breakout_of_slot(slot), model.vendor, protocol, _counted_parts(model))
 
 
 def _external_links(
@@ -266,18 +259,18 @@ def _external_links(
             yield link.cable, near, Side(Plug(link.peer, link.peer_port), 0, _far_ends(end), OUTSIDE)
 
 
-def _far_ends(end: End) -> tuple[End, ...]:
+def _far_ends(end: optics.End) -> tuple[optics.End, ...]:
     """Return the possible ends of an external port: one undivided cage like ours, or another with such ports."""
     speed, lanes = end.use.speed_gbps, end.use.lanes
     found = {end._replace(use=Breakout(1, speed, lanes)): None}
-    for module in load_optics().transceivers:
+    for module in optics.load_optics().transceivers:
         uses = [use for use in module.uses if (use.children, use.speed_gbps) == (1, speed)]
         for use in (Breakout(1, speed, lanes), *uses):
             found[end._replace(form_factor=module.form_factor, use=use)] = None
     return tuple(found)
 
 
-def _first_end(ends: tuple[End, ...]) -> End | None:
+def _first_end(ends: tuple[optics.End, ...]) -> optics.End | None:
     return ends[0] if ends else None
 
 
@@ -293,7 +286,7 @@ def _switch_sides(
             forms[model.name] = _form_factors(model)
         slots, names = links.port_layout(fabric, switch_id).slots, links.port_names(fabric, switch_id)
         for slot, port in zip(slots, names, strict=True):
-            end = End(
+            end = optics.End(
                 forms[model.name][slot.cage],
                 _breakout_of_slot(slot),
                 model.vendor,
@@ -313,7 +306,7 @@ def _counted_parts(model: SwitchModel) -> tuple[str, ...]:
 
 def _form_factors(model: SwitchModel) -> dict[int, str]:
     """Return the form factor of every cage, by its number on the front panel."""
-    return {number: cage_form(group) for group in model.cages for number in group.numbers}
+    return {number: optics.cage_form(group) for group in model.cages for number in group.numbers}
 
 
 def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict[tuple[str, str], Side]:
@@ -328,7 +321,9 @@ def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict
         for each in fabric.attachments
     ]
     ends = [
-        tuple(end._replace(protocol=protocol) for end in host_ends(model, each.ports_per_nic, each.gbps))
+        tuple(
+            end._replace(protocol=protocol) for end in optics.host_ends(model, each.ports_per_nic, each.gbps)
+        )
         for model, each in zip(fabric.host_models, fabric.attachments, strict=False)
     ]
     for host_id in fabric.host_ids():
@@ -337,24 +332,24 @@ def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict
         if name not in fabric.guests:
             devices[name] = Item("host", "host", model.title, model.vendor, power=model.power or Power())
         for port, nic, on_nic in ports[unit.group]:
-            cage, child = cage_of(model, ends[unit.group], nic, on_nic)
+            cage, child = optics.cage_of(model, ends[unit.group], nic, on_nic)
             sides[name, port] = Side(Plug(name, f"{fabric.network}{cage}"), child, ends[unit.group], "host")
     return sides
 
 
 def _choose_way(
-    lower: Iterable[End], upper: tuple[End, ...], medium: str, metres: int, alone: bool
-) -> tuple[Fit, End, End] | None:
+    lower: Iterable[optics.End], upper: tuple[optics.End, ...], medium: str, metres: int, alone: bool
+) -> tuple[optics.Fit, optics.End, optics.End] | None:
     for one in lower:
         for other in upper:
-            found = find_fits(one, other, medium, alone=alone)
-            if (fit := choose_shortest(found, metres, one, other)) is not None:
+            found = optics.find_fits(one, other, medium, alone=alone)
+            if (fit := optics.choose_shortest(found, metres, one, other)) is not None:
                 return fit, one, other
     return None
 
 
 def _link_materials(
-    row: CableRow, lower: Side, upper: Side, way: tuple[Fit, End, End], metres: int,
+    row: CableRow, lower: Side, upper: Side, way: tuple[optics.Fit, optics.End, optics.End], metres: int,
     found: Materials, counted: set[Hashable],
 ) -> LinkMaterials:  # fmt: skip
     """Return the parts of a link; shared parts are counted once, external modules are not ours."""
@@ -393,29 +388,32 @@ def _count_once(lines: Counter[Line], counted: set[Hashable], one: Hashable, lin
         lines[line] += 1
 
 
-def _module_line(module: Transceiver, end: End, metres: int, role: str) -> Item:
-    part = part_for(module.parts, end, metres)
+def _module_line(module: Transceiver, end: optics.End, metres: int, role: str) -> Item:
+    part = optics.part_for(module.parts, end, metres)
     bought, source = _vendor_part(part, metres), (part or module).source
     return Item(
         "transceiver", role, module.title, *bought, source=source, power=_extra_power(part, end.counted)
     )
 
 
-def _fiber_line(fit: Fit, near: End, far: End, metres: int, kind: str) -> Item:
+def _fiber_line(fit: optics.Fit, near: optics.End, far: optics.End, metres: int, kind: str) -> Item:
     fibre = fit.fibre
     if fibre is None:
         raise ValueError("no fibre between two transceivers")
-    part = part_for(fibre.parts, near, metres) or part_for(fibre.parts, far, metres)
+    part = optics.part_for(fibre.parts, near, metres) or optics.part_for(fibre.parts, far, metres)
     ends = fibre.far if fibre.fan == 1 else f"{fibre.fan} x {fibre.far}"
     title = f"{fibre.medium} {fibre.near} to {ends}"
     return Item("fibre", kind, title, *_vendor_part(part, metres), metres, part.source if part else "")
 
 
-def _cable_line(cable: Assembly, split: int, lower: End, upper: End, metres: int, kind: str) -> Item:
+def _cable_line(
+    cable: Assembly, split: int, lower: optics.End, upper: optics.End, metres: int, kind: str
+) -> Item:
     head, tail = (upper, lower) if split > 0 else (lower, upper)
-    part = part_for(cable.parts, head, metres) or part_for(cable.parts, tail, metres)
+    part = optics.part_for(cable.parts, head, metres) or optics.part_for(cable.parts, tail, metres)
     near, far = (
-        find_plug(end, wanted) or end.form_factor for end, wanted in ((head, cable.near), (tail, cable.far))
+        optics.find_plug(end, wanted) or end.form_factor
+        for end, wanted in ((head, cable.near), (tail, cable.far))
     )
     ends = f"{head.use.children} x {far}" if split else far
     title = f"{cable.medium} {head.use.children}x{head.use.speed_gbps}G {near} to {ends}"
@@ -431,4 +429,4 @@ def _extra_power(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
 
 def _vendor_part(part: Part | None, metres: int) -> tuple[str, str]:
     """Vendor and number of a part; both empty where the catalog has none of that maker."""
-    return (part.vendor, number_of(part, metres)) if part else ("", "")
+    return (part.vendor, optics.number_of(part, metres)) if part else ("", "")

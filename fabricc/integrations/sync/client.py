@@ -22,13 +22,7 @@ from urllib.parse import urlencode, urlsplit
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers.answers import (
-    AnswerError,
-    AnswerTooLargeError,
-    bound_connection,
-    cut_after,
-    parse_json,
-)
+from fabricc.operate.drivers import answers
 from fabricc.operate.drivers.redact import excerpt
 
 PAGE = 500
@@ -111,7 +105,7 @@ class _Bounded(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
     def _bounded(self, kind: type[http.client.HTTPConnection]) -> Any:
         def connect(*arguments: Any, **named: Any) -> http.client.HTTPConnection:
             connection = kind(*arguments, **named)
-            self._cuts = [bound_connection(connection)]
+            self._cuts = [answers.bound_connection(connection)]
             return connection
 
         return connect
@@ -280,11 +274,11 @@ class Client:
         handler, opener = self._find_opener()
         try:
             request = urllib.request.Request(f"{self._url}{address}", content, self._headers, method=method)
-            with cut_after(TIMEOUT_S, handler.cut) as late:
+            with answers.cut_after(TIMEOUT_S, handler.cut) as late:
                 status, text, after = self._exchange(opener, request)
             if late.is_set():
                 raise TimeoutError
-        except AnswerTooLargeError as error:
+        except answers.AnswerTooLargeError as error:
             raise ServerError("FAB2153", f"{place}: {error}") from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
@@ -300,8 +294,8 @@ class Client:
                 return _Busy(int(after) if is_number(after) else None)
             raise self._status_finding(method, place, status, text)
         try:
-            return (parse_json(text, place) if text.strip() else None), len(text)
-        except AnswerError as error:
+            return (answers.parse_json(text, place) if text.strip() else None), len(text)
+        except answers.AnswerError as error:
             message = clip(excerpt(str(error), self._token, longest=_LONGEST), _LONGEST)
             raise ServerError(
                 "FAB2153", message, f"Check that {self._url} is the address of the server."

@@ -11,15 +11,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
-from fabricc.review.diff.fact_impact import (
-    OUTSIDE,
-    OUTSIDE_ROUTE,
-    DeviceStates,
-    change_direction,
-    judge_statement,
-    row_of,
-)
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.view import DeviceView, is_secret
@@ -116,11 +109,13 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
             continue
         identity, subject = key
         if first is not None and second is not None:
-            points = "points" in row_of(subject, head.nos).tags
+            points = "points" in fact_impact.row_of(subject, head.nos).tags
             subject = _silent_subject(subject, str(first), str(second), base, head, points=points)
         if subject.startswith("device/") and (first is None or second is None):
             continue  # a built tree does not contain it
-        if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
+        if replaced and (
+            first is None or second is None or "hardware" in fact_impact.row_of(subject, head.nos).tags
+        ):
             continue
         yield identity, subject, first, second
 
@@ -132,7 +127,7 @@ def _fold_nodes(
     found: set[Occurrence] = set()
     for change in changes:
         identity, subject, before, after = change
-        if (before is not None and after is not None) or "node" not in row_of(subject, nos).tags:
+        if (before is not None and after is not None) or "node" not in fact_impact.row_of(subject, nos).tags:
             yield change
             continue
         node = subject.rpartition("[")[2].rstrip("]")
@@ -206,7 +201,11 @@ def _silent_subject(
 
 def _key_by_network(view: DeviceView) -> Facts:
     """Return the facts with entries of prefix lists keyed by network, if their order has no effect."""
-    lists = [path for path in view.facts if path.startswith(_LIST) and "set" in row_of(path, view.nos).tags]
+    lists = [
+        path
+        for path in view.facts
+        if path.startswith(_LIST) and "set" in fact_impact.row_of(path, view.nos).tags
+    ]
     if not lists:
         return view.facts
     facts = dict(view.facts)
@@ -214,7 +213,7 @@ def _key_by_network(view: DeviceView) -> Facts:
         value = facts.pop(path)
         name, _, place = path.partition("]/")
         if is_number(place):
-            facts[f"{name}{OUTSIDE}{str(value).partition(' ')[0]}]"] = value
+            facts[f"{name}{fact_impact.OUTSIDE}{str(value).partition(' ')[0]}]"] = value
     return facts
 
 
@@ -250,7 +249,7 @@ _LONGEST_EXAMPLE = 60  # characters of one value
 @lru_cache(maxsize=4096)
 def _subject_nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     """Return the subject as shown, whether its values are secret, and whether each device has its own."""
-    row = row_of(subject, nos)
+    row = fact_impact.row_of(subject, nos)
     shown = _LAST_KEY.sub("[*]", subject) if "keyed" in row.tags else subject
     secret = not row.tags.isdisjoint(("secret", "private")) if row.declared else is_secret(subject)
     return shown, secret, "own" in row.tags
@@ -268,7 +267,7 @@ class _Builder:
     def __init__(self, base: DeviceView, head: DeviceView, layouts: Layouts) -> None:
         self.base, self.head = base, head
         self.layouts = layouts
-        self.sides = DeviceStates(base.facts, head.facts, head.pools)
+        self.sides = fact_impact.DeviceStates(base.facts, head.facts, head.pools)
         self.counts: Counter[Statement] = Counter()
         self.examples: dict[Statement, tuple[str, str]] = {}
         self.impact = Impact.NONE
@@ -282,7 +281,9 @@ class _Builder:
 
     def add(self, identity: str, subject: str, before: Value | None, after: Value | None) -> None:
         op = "+" if before is None else "-" if after is None else "~"
-        way = change_direction(subject, before, after, self.sides, row_of(subject, self.head.nos))
+        way = fact_impact.change_direction(
+            subject, before, after, self.sides, fact_impact.row_of(subject, self.head.nos)
+        )
         if subject.startswith("link["):
             self.links.setdefault((subject, op), []).append(str(after if before is None else before))
         else:
@@ -324,12 +325,12 @@ class _Builder:
     def _count_number(self, subject: str, op: str) -> None:
         if op != "~":
             return
-        self.renumbering.addresses += "address" in row_of(subject, self.head.nos).tags
+        self.renumbering.addresses += "address" in fact_impact.row_of(subject, self.head.nos).tags
         self.renumbering.asns += subject == "bgp/asn"
         self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
 
     def _mark_disturbed(self, identity: str, subject: str, way: str) -> None:
-        found = judge_statement(subject, way, self.head.nos)
+        found = fact_impact.judge_statement(subject, way, self.head.nos)
         impact = found.impact
         self.impact = max(self.impact, impact)
         if impact < Impact.SESSION_RESET:
@@ -345,7 +346,9 @@ class _Builder:
                 self.lost[side].add(port)
             if found.down and (port := self.layouts[0].get(identity.partition(" ")[0])) is not None:
                 self.down.add(port)
-        elif way == "leak" or row_of(subject, self.head.nos).tags.isdisjoint(("elsewhere", OUTSIDE_ROUTE)):
+        elif way == "leak" or fact_impact.row_of(subject, self.head.nos).tags.isdisjoint(
+            ("elsewhere", fact_impact.OUTSIDE_ROUTE)
+        ):
             self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
             self.restarts = self.restarts or found.down
 
@@ -384,7 +387,7 @@ class _Builder:
 
     def _drop_consequences(self) -> None:
         """Drop descriptions and hardware figures whose cause is listed."""
-        tags = {s.subject: row_of(s.subject, self.head.nos).tags for s in self.counts}
+        tags = {s.subject: fact_impact.row_of(s.subject, self.head.nos).tags for s in self.counts}
         moved = any(subject.endswith("]/port") for subject in tags)
         causes = any(each.isdisjoint(("label", "hardware")) for each in tags.values())
         for statement in list(self.counts):

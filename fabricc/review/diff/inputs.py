@@ -18,18 +18,9 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import Compiled, compile_spec
+from fabricc.compiler.load import spec_search
 from fabricc.compiler.load.revision import Comparison, SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.spec_location import POLICY_NAME
-from fabricc.compiler.load.spec_search import (
-    FoundSpec,
-    cluster_of,
-    find_base_of_file,
-    find_base_spec,
-    gone_spec,
-    places_of_cluster,
-    read_in,
-    specs_of,
-)
 from fabricc.compiler.recheck import group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import read_spec
@@ -123,11 +114,16 @@ def _revision_inputs(
     new, text = _newer_side(chosen, history, spec, head, scratch / "head")
     if chosen.head:
         newer = chosen.head_history, chosen.head
-        found = find_base_spec(
-            history, chosen.base, spec.name, text, read_in(*newer), lambda: specs_of(*newer, spec.name)[0]
+        found = spec_search.find_base_spec(
+            history,
+            chosen.base,
+            spec.name,
+            text,
+            spec_search.read_in(*newer),
+            lambda: spec_search.specs_of(*newer, spec.name)[0],
         )
     else:
-        found = find_base_of_file(history, chosen.base, spec, text)
+        found = spec_search.find_base_of_file(history, chosen.base, spec, text)
     notices = chosen.findings
     if found is None:
         sides = _spec_inputs(
@@ -155,9 +151,9 @@ def _revision_inputs(
         committed_trees=trees,
     )
     sides = replace(sides, context=context)
-    places = [FoundSpec(history, spec.name), *([found] if found else [])]
+    places = [spec_search.FoundSpec(history, spec.name), *([found] if found else [])]
     if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
-        places += places_of_cluster(history, chosen.tip, spec.name, text)
+        places += spec_search.places_of_cluster(history, chosen.tip, spec.name, text)
     return _under_policies_of_base(sides, chosen.tip, base, places)
 
 
@@ -175,26 +171,28 @@ def _newer_side(
         InputError: it does not compile.
     """
     if chosen.head is None:
-        if not spec.exists() and (gone := gone_spec(history, chosen.base, spec.name, "the work tree")):
+        if not spec.exists() and (
+            gone := spec_search.gone_spec(history, chosen.base, spec.name, "the work tree")
+        ):
             raise gone
         new = _compile_side(spec, str(spec))
         return new, _spec_bytes(new)
     assert head is not None
     before_merge = history.file(history.commit(head), spec.name)
     if before_merge is None:
-        raise gone_spec(history, chosen.base, spec.name, head) or GitError(
+        raise spec_search.gone_spec(history, chosen.base, spec.name, head) or GitError(
             f"{head} has no {spec.name} in this folder"
         )
     place, name = chosen.head_history, spec.name
     merged = place.file(chosen.head, name)
-    if merged is not None and cluster_of(merged) != cluster_of(before_merge):
+    if merged is not None and spec_search.cluster_of(merged) != spec_search.cluster_of(before_merge):
         # The base has another cluster at this path: the merge has this one elsewhere, or under another name.
-        others = places_of_cluster(place, chosen.head, name, before_merge)
+        others = spec_search.places_of_cluster(place, chosen.head, name, before_merge)
         if len(others) > 1:
             raise GitError(f"a merge of {head} has several specs of the cluster in {name}")
         place, name = (others[0].history, others[0].name) if others else (place, name)
     elif merged is None:  # a merge moves files into a folder that the base has renamed
-        found = find_base_spec(place, chosen.head, name, before_merge, lambda _: before_merge)
+        found = spec_search.find_base_spec(place, chosen.head, name, before_merge, lambda _: before_merge)
         if found is None:
             raise GitError(f"a merge of {head} has no {spec.name}")
         place, name = found.history, found.name
@@ -210,7 +208,9 @@ def _spec_bytes(compiled: Compiled) -> bytes:
     return next(iter(compiled.sources.values())).encode()
 
 
-def _lost_lock(before: Compiled, after: Compiled, found: FoundSpec, commit: str) -> Iterator[Diagnostic]:
+def _lost_lock(
+    before: Compiled, after: Compiled, found: spec_search.FoundSpec, commit: str
+) -> Iterator[Diagnostic]:
     """FAB9037: the newer side has no lock, or lacks lines of the base's, so that a build chooses numbers anew."""
     if before.lock_before is None:
         return
@@ -244,7 +244,9 @@ def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Di
         yield Diagnostic("FAB9038", Severity.WARNING, message, None, remedy)
 
 
-def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable[FoundSpec]) -> Inputs:
+def _under_policies_of_base(
+    sides: Inputs, tip: str, base: str, places: Iterable[spec_search.FoundSpec]
+) -> Inputs:
     """Return the sides under the policies that the base has now, also where the branch is older than a policy.
 
     Args:

@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
+from fabricc.review.diff import review_policy
 from fabricc.review.diff.inputs import InputError, Inputs, open_inputs
-from fabricc.review.diff.review_policy import (
-    Policy,
-    as_policies_write,
-    load_policy,
-    own_labels,
-    policy_violations,
-    read_policy,
-)
 from fabricc.review.diff.run import compare_sides
 
 if TYPE_CHECKING:
@@ -55,24 +48,24 @@ def review_change(
     with open_inputs(first, second, base, head, check_status) as sides:
         rules = _find_policies(sides, policy, spec)
         found = compare_sides(sides.base, sides.head, sides.context, jobs)
-    present = as_policies_write(labels, rules) if any_case else frozenset(labels)
-    return replace(found, violations=policy_violations(rules, found, present, str(spec)))
+    present = review_policy.as_policies_write(labels, rules) if any_case else frozenset(labels)
+    return replace(found, violations=review_policy.policy_violations(rules, found, present, str(spec)))
 
 
-def _find_policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
+def _find_policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[review_policy.Policy, ...]:
     """Return the policies in force: the named one, else that of the spec and that of the policy file.
 
     Raises:
         InputError: a policy file is not valid.
     """
     if named is None and sides.policies:
-        read = [read_policy(content, name) for name, content in sides.policies.items()]
+        read = [review_policy.read_policy(content, name) for name, content in sides.policies.items()]
     else:
-        read = [load_policy(named, spec.parent)]
+        read = [review_policy.load_policy(named, spec.parent)]
     if wrong := [each for _, found in read for each in found]:
         raise InputError.of(wrong)
     rules = tuple(policy for policy, _ in read)
     found = rules if named or sides.spec_policy is None else (sides.spec_policy, *rules)
-    if unusable := own_labels(found, str(spec)):
+    if unusable := review_policy.own_labels(found, str(spec)):
         raise InputError.of(unusable)
     return found

@@ -19,54 +19,14 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.front.spec.moves import kinds_of
+from fabricc.review.diff import model, tenant_changes, unread
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.closed_links import with_cut_rails
 from fabricc.review.diff.compare import compare_views, with_application
 from fabricc.review.diff.device_classes import derive_changes, device_classes
 from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
 from fabricc.review.diff.former_names import RenamedSide, box_of, former_names, under_present_names
-from fabricc.review.diff.model import (
-    BESIDE,
-    FAULTS,
-    SUBNET,
-    ControlFile,
-    DeviceDiff,
-    FileDiff,
-    Fleet,
-    Group,
-    Impact,
-    Line,
-    Link,
-    ModelFigure,
-    Rail,
-    Renumbering,
-    ReplacedDevice,
-    Review,
-    SpecChange,
-    Statement,
-    TreeVerdict,
-    Verdict,
-    affected_gpus,
-    vocabulary_name,
-    whole_gpus,
-)
 from fabricc.review.diff.sides import Side, SpecSide, figure_rows, parts_of
-from fabricc.review.diff.tenant_changes import (
-    describe_partitions,
-    describe_tenants,
-    find_moves,
-    find_partition_moves,
-)
-from fabricc.review.diff.unread import (
-    TextChange,
-    changed_text,
-    find_vouched_lines,
-    safeguards_lost,
-    steering_keys,
-    text_changes,
-    unknown_lines,
-    unread_lines,
-)
 from fabricc.review.diff.view import DeviceView, mask_secrets
 
 if TYPE_CHECKING:
@@ -78,7 +38,7 @@ if TYPE_CHECKING:
 _PIECE = 16
 _INLINE = 64
 
-_TIERS = (SUBNET, "tor", "spine", "core", "host")
+_TIERS = (model.SUBNET, "tor", "spine", "core", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +46,14 @@ class Context:
     """Inputs of a review in addition to the comparison; see `Review`."""
 
     spec: str = ""
-    spec_changes: tuple[SpecChange, ...] = ()
+    spec_changes: tuple[model.SpecChange, ...] = ()
     lock: tuple[str, ...] = ()
     lock_stale: bool = False
     lock_name: str = "fabricc.lock"
     findings: tuple[Diagnostic, ...] = ()
-    model_figures: tuple[ModelFigure, ...] = ()
-    control_files: tuple[ControlFile, ...] = ()
-    committed_trees: tuple[TreeVerdict, ...] = ()
+    model_figures: tuple[model.ModelFigure, ...] = ()
+    control_files: tuple[model.ControlFile, ...] = ()
+    committed_trees: tuple[model.TreeVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +62,23 @@ class _Work:
     head: Side
     pieces: Sequence[Sequence[str]]
 
-    def __call__(self, number: int) -> list[DeviceDiff]:
+    def __call__(self, number: int) -> list[model.DeviceDiff]:
         found = (compare_device(self.base, self.head, name) for name in self.pieces[number])
         return [diff for diff in found if diff is not None]
 
 
-def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
+def compare_device(base: Side, head: Side, name: str) -> model.DeviceDiff | None:
     """Return what changes on one device that both sides have; facts first, text only where the facts agree."""
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)
     vouched_lines, files = head.vouched_lines, (base.files(name), head.files(name))
-    changes = text_changes(after.nos, before.unread, after.unread, vouched_lines)
+    changes = unread.text_changes(after.nos, before.unread, after.unread, vouched_lines)
     found = compare_views(before, after, head.kinds, changes, base.kinds)
     if found is None:
         if not differ_in_text(*files):
             return None
-        changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched_lines)
+        changes = unread.text_changes(after.nos, *unread.changed_text(after.nos, *files), vouched_lines)
         found = compare_views(before, after, head.kinds, changes, base.kinds)
     system = after.nos in back_ends.list_names()
     if found is None or not system or before.platform != after.platform:
@@ -128,16 +88,18 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
 
 def compare_texts(
     nos: str, before: Mapping[str, str], after: Mapping[str, str], vouched_lines: Collection[str] = ()
-) -> list[TextChange]:
+) -> list[unread.TextChange]:
     """Return the changed lines without a statement between two sets of files that a build writes."""
     old, new = (back_ends.load(nos).read(files) for files in (before, after))
-    found = text_changes(nos, unread_lines(nos, before, old), unread_lines(nos, after, new), vouched_lines)
+    found = unread.text_changes(
+        nos, unread.unread_lines(nos, before, old), unread.unread_lines(nos, after, new), vouched_lines
+    )
     if found or old.facts != new.facts or not differ_in_text(before, after):
         return found
-    return text_changes(nos, *changed_text(nos, before, after), vouched_lines)
+    return unread.text_changes(nos, *unread.changed_text(nos, before, after), vouched_lines)
 
 
-def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
+def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = None) -> model.Review:
     """Compare everything."""
     base = under_present_names(base, head)
     named = former_names(base)
@@ -168,10 +130,10 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     tenants, moves = _tenant_changes(base, head, totals)
     differs = bool(groups or added.count or removed.count or boxes)
     control = (
-        *(each for each in context.control_files if each.role != BESIDE or not differs),
-        *steering_keys(context.spec_changes),
+        *(each for each in context.control_files if each.role != model.BESIDE or not differs),
+        *unread.steering_keys(context.spec_changes),
     )
-    return Review(
+    return model.Review(
         cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
@@ -179,14 +141,14 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         devices=len(both) + len(boxes) + added.count + removed.count,
         groups=groups,
         access_changes=access_changes(groups, context.spec_changes),
-        safeguards_lost=safeguards_lost(groups),
-        unknown_lines=unknown_lines(groups),
-        vouched_lines=find_vouched_lines(groups, base.vouched_lines, head.vouched_lines),
+        safeguards_lost=unread.safeguards_lost(groups),
+        unknown_lines=unread.unknown_lines(groups),
+        vouched_lines=unread.find_vouched_lines(groups, base.vouched_lines, head.vouched_lines),
         added=added,
         removed=removed,
         renumbering=totals.renumbering,
         impact=max(totals.impact, _impact_of(context.findings)),
-        gpus_affected=affected_gpus(totals.reach),
+        gpus_affected=model.affected_gpus(totals.reach),
         hosts_affected=len({host for host, _, _ in totals.reach}),
         rails_affected=tuple(sorted({rail for _, rail, network in totals.reach if not network})),
         drain_hosts=tuple(sorted({host for (host, _, _), gpus in totals.reach.items() if gpus})),
@@ -203,10 +165,10 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     )
 
 
-def _impact_of(findings: Iterable[Diagnostic]) -> Impact:
+def _impact_of(findings: Iterable[Diagnostic]) -> model.Impact:
     """Return the least effect of a change after which the configuration has these faults."""
-    broken = any(d.severity is Severity.ERROR and d.code.startswith(FAULTS) for d in findings)
-    return Impact.TRAFFIC_LOSS if broken else Impact.NONE
+    broken = any(d.severity is Severity.ERROR and d.code.startswith(model.FAULTS) for d in findings)
+    return model.Impact.TRAFFIC_LOSS if broken else model.Impact.NONE
 
 
 def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -219,25 +181,29 @@ def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str,
         old = old.side
     if isinstance(old, SpecSide) and isinstance(new, SpecSide):
         sides = old.fabric, new.fabric, kinds_of(new.compiled.spec).tenants
-        return describe_tenants(*sides, totals.reach, len(totals.sessions)), find_moves(*sides)
+        return tenant_changes.describe_tenants(
+            *sides, totals.reach, len(totals.sessions)
+        ), tenant_changes.find_moves(*sides)
     if old is None or new is None:
         return (), ()
-    return describe_partitions(old, new), find_partition_moves(old, new)
+    return tenant_changes.describe_partitions(old, new), tenant_changes.find_partition_moves(old, new)
 
 
-def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, ReplacedDevice]:
+def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, model.ReplacedDevice]:
     """Return devices that are another box than on the older side."""
-    found: dict[str, ReplacedDevice] = {}
+    found: dict[str, model.ReplacedDevice] = {}
     for name, kind in head.kinds.items():
         box = box_of(head, name)
         if box is None or name not in base.kinds:
             continue
         if name in named or (box.name == name and box != box_of(base, name)):
-            found[name] = ReplacedDevice(name, box.name, kind, box.serial)
+            found[name] = model.ReplacedDevice(name, box.name, kind, box.serial)
     return found
 
 
-def _compare_devices(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
+def _compare_devices(
+    base: Side, head: Side, names: Sequence[str], jobs: int | None
+) -> dict[str, model.DeviceDiff]:
     """Return the changes of these devices; worker processes compare large numbers."""
     workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
     size = max(_PIECE, len(names) // 8000)
@@ -248,32 +214,32 @@ def _compare_devices(base: Side, head: Side, names: Sequence[str], jobs: int | N
 
 @dataclass(slots=True)
 class _Totals:
-    impact: Impact = Impact.NONE
-    renumbering: Renumbering = field(default_factory=Renumbering)
-    reach: dict[Rail, Fraction] = field(default_factory=dict)
-    sessions: set[Link] = field(default_factory=set)
+    impact: model.Impact = model.Impact.NONE
+    renumbering: model.Renumbering = field(default_factory=model.Renumbering)
+    reach: dict[model.Rail, Fraction] = field(default_factory=dict)
+    sessions: set[model.Link] = field(default_factory=set)
     step: int = 0
 
     def add_replaced(self, view: DeviceView) -> None:
         """Add a device that is replaced by another box: everything behind it is out of service meanwhile."""
         reach = view.reach()
-        self.impact = Impact.RELOAD
+        self.impact = model.Impact.RELOAD
         self.reach.update(reach)
-        self.step = max(self.step, affected_gpus(reach))
+        self.step = max(self.step, model.affected_gpus(reach))
 
-    def add(self, diffs: Iterable[DeviceDiff]) -> None:
+    def add(self, diffs: Iterable[model.DeviceDiff]) -> None:
         for diff in diffs:
             self.impact = max(self.impact, diff.impact)
             self.renumbering.add(diff.renumbering)
             self.reach.update(diff.reach)
-            self.step = max(self.step, affected_gpus(diff.reach))
+            self.step = max(self.step, model.affected_gpus(diff.reach))
             self.sessions |= diff.sessions
 
 
-def _make_fleet(side: Side, names: Sequence[str]) -> Fleet:
+def _make_fleet(side: Side, names: Sequence[str]) -> model.Fleet:
     kinds = group_pairs((side.kinds[name], name) for name in _devices_once(names))
-    gpus = whole_gpus(side.gpus_of(name) for name in kinds.get("host", ()))
-    return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
+    gpus = model.whole_gpus(side.gpus_of(name) for name in kinds.get("host", ()))
+    return model.Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
 
 
 def _devices_once(names: Sequence[str]) -> list[str]:
@@ -287,8 +253,8 @@ def _devices_once(names: Sequence[str]) -> list[str]:
 
 
 def group_diffs(
-    diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
-) -> tuple[Group, ...]:
+    diffs: Sequence[model.DeviceDiff], base: Side, head: Side, spec_changes: Sequence[model.SpecChange]
+) -> tuple[model.Group, ...]:
     """Return groups by kind, platform and statements, ordered by impact, then tier, then size."""
     members = group_pairs(
         ((diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts)), diff)
@@ -299,31 +265,31 @@ def group_diffs(
 
 
 def _make_group(
-    diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
-) -> Group:
+    diffs: Sequence[model.DeviceDiff], base: Side, head: Side, spec_changes: Sequence[model.SpecChange]
+) -> model.Group:
     first = diffs[0]
-    counts: Counter[Statement] = Counter()
-    reach: dict[Rail, Fraction] = {}
-    sessions: set[Link] = set()
+    counts: Counter[model.Statement] = Counter()
+    reach: dict[model.Rail, Fraction] = {}
+    sessions: set[model.Link] = set()
     for diff in diffs:
         counts.update(diff.counts)
         reach.update(diff.reach)
         sessions |= diff.sessions
-    nos = vocabulary_name(first.kind, first.platform)
+    nos = model.vocabulary_name(first.kind, first.platform)
     lines = [
-        Line(statement, count, _statement_verdict(statement, nos), first.examples.get(statement, ""))
+        model.Line(statement, count, _statement_verdict(statement, nos), first.examples.get(statement, ""))
         for statement, count in counts.items()
     ]
     lines.sort(key=_line_order)
     devices = tuple(diff.name for diff in diffs)
     subjects = {line.statement.subject for line in lines}
-    return Group(
+    return model.Group(
         kind=first.kind,
         platform=first.platform,
         devices=devices,
         lines=tuple(lines),
         impact=first.impact,
-        gpus=affected_gpus(reach),
+        gpus=model.affected_gpus(reach),
         hosts=len({host for host, _, _ in reach}),
         rails=tuple(sorted({rail for _, rail, network in reach if not network})),
         sessions=len(sessions),
@@ -338,11 +304,11 @@ def _step_count(application: Application) -> int:
     return application.limit_s
 
 
-def _statement_verdict(statement: Statement, nos: str) -> Verdict:
+def _statement_verdict(statement: model.Statement, nos: str) -> model.Verdict:
     return judge_statement(statement.subject, statement.direction or statement.op, nos)
 
 
-def _line_order(line: Line) -> tuple[object, ...]:
+def _line_order(line: model.Line) -> tuple[object, ...]:
     statement = line.statement
     return (-line.verdict.impact, not statement.subject.startswith(("device/", "link[")), statement.subject,
             statement.op, statement.before or "", statement.after or "")  # fmt: skip
@@ -360,7 +326,7 @@ _PLACES = ("location", "contact")
 _OPERATIONS = {"~": "changed", "+": "new", "-": "gone"}
 
 
-def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> dict[str, int]:
+def access_changes(groups: Sequence[model.Group], changes: Sequence[model.SpecChange]) -> dict[str, int]:
     """Return what changes about who can log in or change a device -> how many devices it reaches.
 
     Args:
@@ -378,12 +344,12 @@ def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> di
     return found or dict.fromkeys((f"{path} of the spec" for path in stated), 0)
 
 
-def describe_access(statements: Iterable[Statement], nos: str) -> tuple[str, ...]:
+def describe_access(statements: Iterable[model.Statement], nos: str) -> tuple[str, ...]:
     """Return what statements change about who can log in to a device or change it."""
     return tuple(_describe_concern(*each) for each in _access_operations(statements, nos))
 
 
-def _access_operations(statements: Iterable[Statement], nos: str) -> list[tuple[str, set[str]]]:
+def _access_operations(statements: Iterable[model.Statement], nos: str) -> list[tuple[str, set[str]]]:
     """Return each concern of access that statements change, in order, and the operations on it."""
     found: dict[str, set[str]] = {}
     for each in statements:
@@ -409,7 +375,7 @@ _COMMENT = re.compile(r"\s*([#!].*)?$")
 _CONTEXT = 2
 
 
-def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FileDiff, ...]:
+def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[model.FileDiff, ...]:
     """Diffs of every file that differs in more than comments and blank lines."""
     found = []
     for path in sorted(before.keys() | after.keys()):
@@ -435,7 +401,7 @@ def _stated_lines(text: str) -> list[str]:
     return [line.rstrip().rstrip(",") for line in text.splitlines() if not _COMMENT.match(line)]
 
 
-def _file_diff(path: str, old: list[str], new: list[str]) -> FileDiff:
+def _file_diff(path: str, old: list[str], new: list[str]) -> model.FileDiff:
     first = _common_lines(old, new)
     last = _common_lines(old[first:][::-1], new[first:][::-1])
     start = max(0, first - _CONTEXT)
@@ -449,7 +415,7 @@ def _file_diff(path: str, old: list[str], new: list[str]) -> FileDiff:
         added += line.startswith("+")
         removed += line.startswith("-")
         lines.append(_renumber_hunk(line, start) if line.startswith("@@") else mask_secrets(line))
-    return FileDiff(path, "\n".join(lines), added, removed)
+    return model.FileDiff(path, "\n".join(lines), added, removed)
 
 
 def _common_lines(first: list[str], second: list[str]) -> int:

@@ -15,30 +15,10 @@ from fabricc.fabric.model import Direction, Host, HostPort
 from fabricc.fabric.out_of_band import OtherDevices, management_endpoints
 from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.review.explain import coordinates, formulas, outside_parties
+from fabricc.review.explain import coordinates, formulas, outside_parties, pools
+from fabricc.review.explain import origins as value_origins
 from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, Source, single_explanation
-from fabricc.review.explain.origins import (
-    RULE,
-    TABLES,
-    PlanSources,
-    coordinates_text,
-    given_address,
-    given_origins,
-    identity_origins,
-    stride_origins,
-    tier_text,
-)
-from fabricc.review.explain.pools import (
-    DOCS,
-    HOST_RULE,
-    LINK_RULE,
-    LOOPBACK_RULE,
-    ContainingPool,
-    list_pools,
-    management_rule,
-    offset_in,
-)
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
@@ -55,7 +35,7 @@ if TYPE_CHECKING:
     Origins = tuple[Origin, ...]
 
 
-def explain_address(plan: PlanSources, text: str) -> Explanation:
+def explain_address(plan: value_origins.PlanSources, text: str) -> Explanation:
     """Return the owner of the address.
 
     Raises:
@@ -63,11 +43,13 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
     """
     address = ip_address(text)
     fabric = plan.fabric
-    if (own := given_address(plan, address)) is not None:
+    if (own := value_origins.given_address(plan, address)) is not None:
         return own
     if (segment := segment_address(plan, address)) is not None:
         return segment
-    found = next((each for each in list_pools(fabric) if offset_in(each.pool, address) is not None), None)
+    found = next(
+        (each for each in pools.list_pools(fabric) if pools.offset_in(each.pool, address) is not None), None
+    )
     named = tuple(_named_servers(plan, address))
     if found is None:
         return _explain_external(plan, address) or _explain_outside(plan, address, named)
@@ -82,7 +64,7 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
     return ways[found.name](plan, address, found, where)
 
 
-def _explain_external(plan: PlanSources, address: Address) -> Explanation | None:
+def _explain_external(plan: value_origins.PlanSources, address: Address) -> Explanation | None:
     """Explain an end of an external link; None for another address."""
     for end in outside_parties.link_ends(plan.fabric):
         if end.address == address:
@@ -102,24 +84,32 @@ def _explain_external(plan: PlanSources, address: Address) -> Explanation | None
 def _make_answer(
     address: Address, title: str, details: Details, rule: str, origins: Origins, steps: Formulas = ()
 ) -> Explanation:
-    return single_explanation("address", str(address), title, details, rule, origins, steps, docs=DOCS)
+    return single_explanation("address", str(address), title, details, rule, origins, steps, docs=pools.DOCS)
 
 
 def _explain_unassigned(
-    plan: PlanSources, address: Address, found: ContainingPool, place: Place, details: Details, rule: str
+    plan: value_origins.PlanSources,
+    address: Address,
+    found: pools.ContainingPool,
+    place: Place,
+    details: Details,
+    rule: str,
 ) -> Explanation:
     """Explain an address in a pool, at coordinates without a device."""
-    would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
+    would = (
+        ("would be", f"{value_origins.tier_text(place)}: {value_origins.coordinates_text(place)}"),
+        ("nobody's", place.missing),
+    )
     return _make_answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
 
 
 def _host_address(
-    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
+    plan: value_origins.PlanSources, address: Address, found: pools.ContainingPool, where: tuple[str, str]
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.host_address(fabric, offset, address.version)
     if place.missing:
-        return _explain_unassigned(plan, address, found, place, (where,), HOST_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), pools.HOST_RULE)
     tor, unit = place.switch, fabric.units[place.host_unit]
     attached = fabric.attachments[unit.group]
     rail = attached.served(tor.index, tor.nic_port)[1][place.rail]
@@ -139,18 +129,18 @@ def _host_address(
         ("prefix", found.pool.prefix(offset & ~1, 1)),
         ("aggregate", f"{found.pool.prefix(block, fabric.aggregate_bits())} of {name}"),
         where,
-        ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
+        ("coordinates", f"{value_origins.coordinates_text(place)}, end {place.end}"),
     )
     given = formulas.given_block(fabric, tor, unit.coordinate, address.version)
     origins = (
         *plan.all_of([found.key]),
-        *(given_origins(plan, tor, f"hosts{address.version}") if given else ()),
-        *stride_origins(plan, "host", "rail", "unit", "nic_port"),
-        *identity_origins(plan, unit.coordinate, place.slot),
+        *(value_origins.given_origins(plan, tor, f"hosts{address.version}") if given else ()),
+        *value_origins.stride_origins(plan, "host", "rail", "unit", "nic_port"),
+        *value_origins.identity_origins(plan, unit.coordinate, place.slot),
     )
     title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
     return _make_answer(
-        address, title, details, HOST_RULE, origins, (*steps, address_formula(found.pool, offset))
+        address, title, details, pools.HOST_RULE, origins, (*steps, address_formula(found.pool, offset))
     )
 
 
@@ -167,7 +157,7 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
 
 
 def _link_address(
-    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
+    plan: value_origins.PlanSources, address: Address, found: pools.ContainingPool, where: tuple[str, str]
 ) -> Explanation:
     fabric, offset = plan.fabric, found.pool.end(int(address))
     if not fabric.addresses.numbered:
@@ -182,7 +172,7 @@ def _link_address(
     if not place.missing and given and given[found.pool.version == 6]:
         place = place._replace(missing="its link is given others")
     if place.missing:
-        return _explain_unassigned(plan, address, found, place, (where,), LINK_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), pools.LINK_RULE)
     lower, link = place.switch, uplink_of(fabric, place)
     name, port = fabric.name(lower), links.port_names(fabric, lower)[link.slot]
     ends = (f"{link.peer} {link.peer_port}", f"{name} {port}")
@@ -193,27 +183,27 @@ def _link_address(
         ("far end", f"{ends[1 - place.end]}, {found.pool.pair(offset & ~1)[1 - place.end]}"),
         ("prefix", str(ip_interface(f"{address}/{found.pool.link_length}").network)),
         where,
-        ("coordinates", f"{coordinates_text(place)}, end {place.end}"),
+        ("coordinates", f"{value_origins.coordinates_text(place)}, end {place.end}"),
     )
     stride = "uplink" if lower.tier is TierName.TOR else "spine_uplink"
     origins = (
         *plan.all_of([found.key]),
-        *stride_origins(plan, *formulas.NUMBER_STRIDES[lower.tier], stride),
-        *identity_origins(plan, lower.unit),
+        *value_origins.stride_origins(plan, *formulas.NUMBER_STRIDES[lower.tier], stride),
+        *value_origins.identity_origins(plan, lower.unit),
     )
     title = f"link of {ends[place.end]} to {ends[1 - place.end]}"
     return _make_answer(
-        address, title, details, LINK_RULE, origins, (*steps, address_formula(found.pool, offset))
+        address, title, details, pools.LINK_RULE, origins, (*steps, address_formula(found.pool, offset))
     )
 
 
 def _explain_loopback(
-    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str]
+    plan: value_origins.PlanSources, address: Address, found: pools.ContainingPool, where: tuple[str, str]
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.loopback_place(fabric, found.pool, offset)
     if place.missing:
-        return _explain_unassigned(plan, address, found, place, (where,), LOOPBACK_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), pools.LOOPBACK_RULE)
     at = place.switch
     used = "router ID" if found.pool.version == 4 and fabric.addresses.hosts4 is None else "loopback"
     also = "; also its BGP router ID" if used == "loopback" and found.pool.version == 4 else ""
@@ -222,25 +212,29 @@ def _explain_loopback(
         ("device", fabric.name(at)),
         ("use", used + also),
         where,
-        ("coordinates", coordinates_text(place)),
+        ("coordinates", value_origins.coordinates_text(place)),
     )
     origins = (
         *plan.all_of([found.key]),
-        *stride_origins(plan, *formulas.NUMBER_STRIDES[at.tier]),
-        *identity_origins(plan, at.unit),
+        *value_origins.stride_origins(plan, *formulas.NUMBER_STRIDES[at.tier]),
+        *value_origins.identity_origins(plan, at.unit),
     )
     title, last = f"{used} of {fabric.name(at)}", address_formula(found.pool, offset)
-    return _make_answer(address, title, details, LOOPBACK_RULE, origins, (*steps, last))
+    return _make_answer(address, title, details, pools.LOOPBACK_RULE, origins, (*steps, last))
 
 
 def _explain_management(
-    plan: PlanSources, address: Address, found: ContainingPool, where: tuple[str, str], named: Details
+    plan: value_origins.PlanSources,
+    address: Address,
+    found: pools.ContainingPool,
+    where: tuple[str, str],
+    named: Details,
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     network = next(each for each in fabric.addresses.management if each.key == found.key)
     if isinstance(network.tier, OtherDevices):
         return explain_endpoint(plan, address, found, network, named, (where,))
-    rule = management_rule(fabric, found)
+    rule = pools.management_rule(fabric, found)
     place = coordinates.place_of_management(fabric, network, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
@@ -255,19 +249,23 @@ def _explain_management(
         ("device", fabric.name(at)),
         ("prefix", f"{address}/{network.length}"),
         where,
-        ("coordinates", coordinates_text(place)),
+        ("coordinates", value_origins.coordinates_text(place)),
     )
     names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
-    origins = (*plan.all_of([found.key]), *stride_origins(plan, *names), *identity_origins(plan, at.unit))
+    origins = (
+        *plan.all_of([found.key]),
+        *value_origins.stride_origins(plan, *names),
+        *value_origins.identity_origins(plan, at.unit),
+    )
     title = f"management address of {fabric.name(at)}"
     return _make_answer(address, title, details, rule, origins, (*steps, address_formula(found.pool, offset)))
 
 
-def _named_servers(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
+def _named_servers(plan: value_origins.PlanSources, address: Address) -> Iterator[tuple[str, str]]:
     """Yield servers of the spec with the address: their kind, and the key that names them."""
     management, text = plan.spec.management, str(address)
     for network in plan.fabric.addresses.management:
-        offset = offset_in(network.pool, address)
+        offset = pools.offset_in(network.pool, address)
         if offset is not None and offset % network.size == network.gateway:
             key = f"{network.key.removesuffix('.network')}.gateway"
             yield "default gateway of the management network", key
@@ -283,13 +281,13 @@ def _named_servers(plan: PlanSources, address: Address) -> Iterator[tuple[str, s
             yield f"{title} server", f"management.{kind}.servers"
 
 
-def _explain_outside(plan: PlanSources, address: Address, named: Details) -> Explanation:
-    every = [each for each in list_pools(plan.fabric) if each.pool.version == address.version]
+def _explain_outside(plan: value_origins.PlanSources, address: Address, named: Details) -> Explanation:
+    every = [each for each in pools.list_pools(plan.fabric) if each.pool.version == address.version]
     if named:
         title, origins = ", ".join(use for use, _ in named), plan.all_of([key for _, key in named])
         return single_explanation("address", str(address), title, (), "The spec names it.", origins)
 
-    def distance(each: ContainingPool) -> int:
+    def distance(each: pools.ContainingPool) -> int:
         last = each.pool.first + (1 << each.pool.bits) - 1
         return max(each.pool.first - int(address), int(address) - last)
 
@@ -310,12 +308,12 @@ SEGMENT_RULE = (
 )
 
 
-def segment_address(plan: PlanSources, address: Address) -> Explanation | None:
+def segment_address(plan: value_origins.PlanSources, address: Address) -> Explanation | None:
     """Return the owner of the address that lies in the subnet of a segment; None for another."""
     fabric = plan.fabric
     for segment in fabric.evpn.segments if fabric.evpn else ():
         subnet = segment.subnet4 if address.version == 4 else segment.subnet6
-        offset = offset_in(subnet, address) if subnet else None
+        offset = pools.offset_in(subnet, address) if subnet else None
         if subnet is None or offset is None:
             continue
         key = f"evpn.segments.{segment.name}.{'subnet' if address.version == 4 else 'subnet6'}"
@@ -340,7 +338,7 @@ def segment_address(plan: PlanSources, address: Address) -> Explanation | None:
 
 
 def _explain_segment(
-    plan: PlanSources, address: Address, title: str, details: Details, rule: str, key: str
+    plan: value_origins.PlanSources, address: Address, title: str, details: Details, rule: str, key: str
 ) -> Explanation:
     return single_explanation(
         "address", str(address), title, details, rule, plan.all_of([key]), docs=SEGMENT_DOCS
@@ -361,16 +359,16 @@ def _segment_ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tu
 
 
 def explain_endpoint(
-    plan: PlanSources,
+    plan: value_origins.PlanSources,
     address: Address,
-    found: ContainingPool,
+    found: pools.ContainingPool,
     network: ManagementNetwork,
     named: Details,
     where: Details,
 ) -> Explanation:
     """Return the owner of the address in a network of hosts or of management switches."""
     text, offset = str(address), int(address) - network.pool.first
-    rule = management_rule(plan.fabric, found)
+    rule = pools.management_rule(plan.fabric, found)
     of_network = (each for each in address_owners(plan.fabric) if each.place.network is network)
     owner = next((each for each in of_network if each.place.offset == offset), None)
     if owner is None:
@@ -378,7 +376,7 @@ def explain_endpoint(
         nobody = "left free for gateways and servers" if free else "not assigned"
         title = ", ".join(use for use, _ in named) or nobody
         origins = plan.all_of([found.key, *(key for _, key in named)])
-        return single_explanation("address", text, title, where, rule, origins, docs=DOCS)
+        return single_explanation("address", text, title, where, rule, origins, docs=pools.DOCS)
     details = [("device", owner.device), ("port", owner.endpoint)]
     if cable := _cable_target(plan.fabric, owner):
         details.append(("cable", cable))
@@ -388,13 +386,16 @@ def explain_endpoint(
     if owner.given:
         given = _table_cell(plan, owner)
         return single_explanation(
-            "address", text, title, tuple(details), RULE, given, docs="fabricc docs identity"
+            "address", text, title, tuple(details), value_origins.RULE, given, docs="fabricc docs identity"
         )
     at = plan.fabric.find(owner.device)
     steps: tuple[Formula, ...]
     if isinstance(at, HostId):
         steps = (_host_formula(plan.fabric, network, at, owner),)
-        pins = (*stride_origins(plan, "host"), *identity_origins(plan, at.unit, at.slot))
+        pins = (
+            *value_origins.stride_origins(plan, "host"),
+            *value_origins.identity_origins(plan, at.unit, at.slot),
+        )
         origins = (*plan.all_of([found.key]), *pins)
     else:
         switches = plan.fabric.out_of_band.switches
@@ -402,7 +403,7 @@ def explain_endpoint(
         pins = () if number is None else (plan.lock_origin(f"switch {owner.device}", number),)
         steps, origins = (), (*plan.all_of([found.key, "management.switches"]), *pins)
     steps = (*steps, formulas.address_formula(network.pool, offset))
-    return single_explanation("address", text, title, tuple(details), rule, origins, steps, docs=DOCS)
+    return single_explanation("address", text, title, tuple(details), rule, origins, steps, docs=pools.DOCS)
 
 
 def _cable_target(fabric: Fabric, owner: Owner) -> str:
@@ -431,10 +432,10 @@ def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner:
     return formulas.make_formula("offset", symbols, numbers, owner.place.offset)
 
 
-def _table_cell(plan: PlanSources, owner: Owner) -> tuple[Origin, ...]:
+def _table_cell(plan: value_origins.PlanSources, owner: Owner) -> tuple[Origin, ...]:
     """Return the cell of the table that contains an address."""
     rows = plan.spec.given_management
     row = next(each for each in rows if (each.device, each.port) == (owner.device, owner.endpoint))
     position = row.positions["address"]
-    key = f"{TABLES}management {row.device} {row.port}"
+    key = f"{value_origins.TABLES}management {row.device} {row.port}"
     return (Origin(Source.SPEC, key, "", position, plan.snippet(position)),)

@@ -5,15 +5,8 @@ from __future__ import annotations
 from fabricc.fabric import links
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain import origins as value_origins
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, single_explanation
-from fabricc.review.explain.origins import (
-    TIERS,
-    PlanSources,
-    explain_given,
-    identity_origins,
-    stride_origins,
-    switch_text,
-)
 from fabricc.review.explain.outside_parties import PARTY_DOCS, PARTY_RULE
 
 RULE = (
@@ -26,12 +19,12 @@ _SHOWN = 4
 _KEYS = ("routing.asn_base", "routing.spine_asn")
 
 
-def explain_asn(plan: PlanSources, asn: int) -> Explanation:
+def explain_asn(plan: value_origins.PlanSources, asn: int) -> Explanation:
     """Return the owner of the ASN."""
     fabric, subject = plan.fabric, f"AS{asn}"
     number = asn - fabric.routing.asn_base
     if given := [at for at, own in fabric.given.switches.items() if own.asn == asn]:
-        return explain_given(plan, "asn", subject, str(asn), "asn", given)
+        return value_origins.explain_given(plan, "asn", subject, str(asn), "asn", given)
     asns = fabric.routing.asns
     if not asns.first <= asn <= asns.last:
         names = [party.name for party in fabric.external.outsiders if party.asn == asn]
@@ -47,7 +40,7 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     places = [each for each in every if each.missing or links.switch_asn(fabric, each.switch) == asn]
     places = places or [every[0]._replace(missing=f"{fabric.name(every[0].switch)} is given another")]
     if places[0].missing:
-        tier = TIERS[places[0].tier]
+        tier = value_origins.TIERS[places[0].tier]
         details = (
             ("block", f"that of a {tier}, number {number:,} from the base"),
             ("nobody's", places[0].missing),
@@ -58,13 +51,16 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     steps = formulas.asn_formulas(fabric, at)
     details = (
         ("device" if len(names) == 1 else "devices", _join_names(names)),
-        ("coordinates", switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}"),
+        (
+            "coordinates",
+            value_origins.switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}",
+        ),
     )
     origins = (*plan.all_of(_KEYS), *asn_origins(plan, at))
     title = f"ASN of {names[0]}"
     if len(names) > 1:
         of = "pod and plane" if at.tier is TierName.SPINE and fabric.shape.pods > 1 else "plane"
-        title = f"ASN of the {len(names)} {TIERS[at.tier]}s of a {of}"
+        title = f"ASN of the {len(names)} {value_origins.TIERS[at.tier]}s of a {of}"
     return _make_answer(asn, title, details, origins, steps)
 
 
@@ -76,13 +72,13 @@ def _make_answer(
     )
 
 
-def asn_origins(plan: PlanSources, at: SwitchId) -> tuple[Origin, ...]:
+def asn_origins(plan: value_origins.PlanSources, at: SwitchId) -> tuple[Origin, ...]:
     """Return the items of the lock that a switch's ASN is made with."""
     shared = at.tier is not TierName.TOR and not plan.fabric.routing.unique_spine_asn
     if shared:
-        return stride_origins(plan, "plane") if at.tier is TierName.SPINE else ()
+        return value_origins.stride_origins(plan, "plane") if at.tier is TierName.SPINE else ()
     names = formulas.NUMBER_STRIDES[at.tier]
-    return (*stride_origins(plan, *names), *identity_origins(plan, at.unit))
+    return (*value_origins.stride_origins(plan, *names), *value_origins.identity_origins(plan, at.unit))
 
 
 def _join_names(names: list[str]) -> str:

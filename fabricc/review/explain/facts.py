@@ -19,18 +19,10 @@ from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import port_speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
+from fabricc.review.explain import origins as value_origins
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
 from fabricc.review.explain.model import Formula, Origin, Source, Statement
-from fabricc.review.explain.origins import (
-    DOCS,
-    RULE,
-    TABLES,
-    PlanSources,
-    catalog_origin,
-    given_origins,
-    stride_origins,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +38,7 @@ _UNRULED = "A statement of a back end that does not come with fabricc: the table
 class Explainer:
     """Explains facts of one device after another; worksheets are computed once."""
 
-    plan: PlanSources
+    plan: value_origins.PlanSources
 
     def fact(
         self, subject: Subject, path: str, found: Value | None = None, also: tuple[str, ...] = ()
@@ -66,8 +58,10 @@ class Explainer:
         if rule is None:
             return Statement(path, shown, _UNRULED, planned=off, waist=held, also=also)
         closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else ClosedForm()
-        if given := tuple(each for each in closed.origins if each.key.startswith(TABLES)):
-            return Statement(path, shown, RULE, (), (), given, off, held, also, DOCS)
+        if given := tuple(each for each in closed.origins if each.key.startswith(value_origins.TABLES)):
+            return Statement(
+                path, shown, value_origins.RULE, (), (), given, off, held, also, value_origins.DOCS
+            )
         steps = (*closed.steps, *self._worksheet_steps(rule, subject, path))
         words = subject.words(path)
         text = rule.text.format_map(words)
@@ -126,9 +120,11 @@ def _find_origins(rule: Reason, subject: Subject, path: str, words: dict[str, st
         if pinned:
             yield plan.lock_origin(f"stride {name}", pinned[0].split()[2])
     if isinstance(device, Host):
-        yield from (catalog_origin(device.nic, figure) for figure in rule.nic)
+        yield from (value_origins.catalog_origin(device.nic, figure) for figure in rule.nic)
     else:
-        yield from (catalog_origin(device.model, figure.format_map(words)) for figure in rule.figures)
+        yield from (
+            value_origins.catalog_origin(device.model, figure.format_map(words)) for figure in rule.figures
+        )
     if rule.fixed:
         yield Origin(Source.FIXED, words["nos"], note="the same in every fabric")
 
@@ -199,7 +195,7 @@ def _loopback_form(version: int) -> Callable[[Subject, str, Value], ClosedForm]:
 
 def _name_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
     at = _switch_id(subject)
-    return ClosedForm((), (), given_origins(subject.plan, at, "name")) if at else ClosedForm()
+    return ClosedForm((), (), value_origins.given_origins(subject.plan, at, "name")) if at else ClosedForm()
 
 
 def _asn_form(subject: Subject, _path: str, _value: Value) -> ClosedForm:
@@ -214,7 +210,7 @@ def _remote_asn(subject: Subject, path: str, _value: Value) -> ClosedForm:
 
 
 def _asn_of(subject: Subject, at: SwitchId) -> ClosedForm:
-    if given := given_origins(subject.plan, at, "asn"):
+    if given := value_origins.given_origins(subject.plan, at, "asn"):
         return ClosedForm((), (), given)
     return ClosedForm(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
 
@@ -234,9 +230,11 @@ def _aggregate_form(subject: Subject, path: str, value: Value) -> ClosedForm:
         if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
             unit = each.coordinate
     if formulas.given_block(fabric, at, unit, pool.version):
-        return ClosedForm((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
+        return ClosedForm((), (), value_origins.given_origins(subject.plan, at, f"hosts{pool.version}"))
     steps = formulas.aggregate_formulas(fabric, at, unit, pool)
-    return ClosedForm(steps, (), stride_origins(subject.plan, "host", "rail", "unit", "nic_port"))
+    return ClosedForm(
+        steps, (), value_origins.stride_origins(subject.plan, "host", "rail", "unit", "nic_port")
+    )
 
 
 def _aggregate_length(subject: Subject, path: str, value: Value) -> ClosedForm:

@@ -18,32 +18,15 @@ from fabricc.fabric import links
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Host
 from fabricc.fabric.shape import DeviceId, HostId
-from fabricc.review.explain import coordinates, formulas
+from fabricc.review.explain import coordinates, formulas, pools
+from fabricc.review.explain import origins as value_origins
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.model import Explanation, SubjectError, single_explanation
-from fabricc.review.explain.origins import (
-    PlanSources,
-    coordinates_text,
-    given_origins,
-    identity_origins,
-    stride_origins,
-)
 from fabricc.review.explain.outside_parties import explain_party, party_of
-from fabricc.review.explain.pools import (
-    AGGREGATE_RULE,
-    DOCS,
-    HOST_RULE,
-    LINK_RULE,
-    LOOPBACK_RULE,
-    ContainingPool,
-    list_pools,
-    management_rule,
-    offset_in,
-)
 from fabricc.review.explain.subject import Subject
 
 if TYPE_CHECKING:
@@ -58,7 +41,7 @@ _ASN = re.compile(r"(?:AS)?([0-9]{1,10})", re.IGNORECASE)
 _NEAR = 3
 
 
-def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
+def subject_of(plan: value_origins.PlanSources, at: DeviceId) -> Subject:
     """Return the switch or host at some coordinates, with its facts."""
     if isinstance(at, HostId):
         host = plan.fabric.host(at)
@@ -69,7 +52,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
     return Subject(plan, at, switch, back_ends.load(switch.nos).planned(switch), waist)
 
 
-def explain_name(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
+def explain_name(plan: value_origins.PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
     """Explain a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party, a group of hosts.
 
     `words` choose facts of the device or port, or of the one that has the address or ASN.
@@ -129,7 +112,7 @@ def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
     return (ip_network(str(block), strict=False) for block in blocks)
 
 
-def _explain_number(plan: PlanSources, name: str) -> Explanation | None:
+def _explain_number(plan: value_origins.PlanSources, name: str) -> Explanation | None:
     """Explain an address, a prefix or an ASN; None for anything else."""
     number = _ASN.fullmatch(name)
     if number is not None and plan.fabric.find(name) is None:
@@ -144,7 +127,7 @@ def _no_device(named: Explanation) -> SubjectError:
     return SubjectError("FAB9274", message, "Name a device, or DEVICE:PORT.")
 
 
-def _not_found(plan: PlanSources, name: str) -> SubjectError:
+def _not_found(plan: value_origins.PlanSources, name: str) -> SubjectError:
     device = name.partition(":")[0]
     names = list(_known_names(plan))
     inside = [each for each in names if device and device in each][:_NEAR]
@@ -156,7 +139,7 @@ def _not_found(plan: PlanSources, name: str) -> SubjectError:
     return SubjectError("FAB9270", message, hint)
 
 
-def _known_names(plan: PlanSources) -> Iterator[str]:
+def _known_names(plan: value_origins.PlanSources) -> Iterator[str]:
     fabric = plan.fabric
     yield from (fabric.name(at) for at in fabric.switch_ids())
     for unit in fabric.units.values():
@@ -173,7 +156,7 @@ def _no_port(subject: Subject, port: str) -> SubjectError:
     return SubjectError("FAB9270", message, f"It has, for example: {', '.join(near)}.")
 
 
-def explain_prefix(plan: PlanSources, text: str) -> Explanation:
+def explain_prefix(plan: value_origins.PlanSources, text: str) -> Explanation:
     """Explain a prefix: a pool, a ToR's aggregate, a link or an address; otherwise its first and last address.
 
     Raises:
@@ -184,11 +167,11 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
         address = text.partition("/")[0]
         return explain_address(plan, address)
     fabric, first = plan.fabric, int(network.network_address)
-    for found in list_pools(fabric):
+    for found in pools.list_pools(fabric):
         same = found.pool.version == network.version
         if same and (found.pool.first, found.pool.length) == (first, network.prefixlen):
             return _explain_pool(plan, network, found)
-        inside = offset_in(found.pool, network.network_address) is not None
+        inside = pools.offset_in(found.pool, network.network_address) is not None
         if inside and found.pool.wide and network.prefixlen == found.pool.link_length:
             return explain_address(plan, str(network[1]))
         whole = network.prefixlen == network.max_prefixlen - fabric.aggregate_bits()
@@ -201,22 +184,24 @@ def explain_prefix(plan: PlanSources, text: str) -> Explanation:
     return _explain_part(plan, network)
 
 
-def _explain_pool(plan: PlanSources, network: Network, found: ContainingPool) -> Explanation:
+def _explain_pool(
+    plan: value_origins.PlanSources, network: Network, found: pools.ContainingPool
+) -> Explanation:
     rules = {
-        "hosts": HOST_RULE,
-        "links": LINK_RULE,
-        "loopbacks": LOOPBACK_RULE,
-        "management": management_rule(plan.fabric, found),
+        "hosts": pools.HOST_RULE,
+        "links": pools.LINK_RULE,
+        "loopbacks": pools.LOOPBACK_RULE,
+        "management": pools.management_rule(plan.fabric, found),
     }
     details = (("addresses", f"{network.num_addresses:,}"), ("key", found.key))
     title, origins = f"the {found.name} pool", plan.all_of([found.key])
     return single_explanation(
-        "prefix", str(network), title, details, rules[found.name], origins, name="pool", docs=DOCS
+        "prefix", str(network), title, details, rules[found.name], origins, name="pool", docs=pools.DOCS
     )
 
 
 def _explain_aggregate(
-    plan: PlanSources, network: Network, found: ContainingPool, place: Place
+    plan: value_origins.PlanSources, network: Network, found: pools.ContainingPool, place: Place
 ) -> Explanation:
     fabric, tor = plan.fabric, place.switch
     served = next(((slots, rails) for unit, slots, rails in links.served_slots(fabric, tor)
@@ -225,31 +210,39 @@ def _explain_aggregate(
     details = (
         ("device", fabric.name(tor)),
         ("holds", f"{used} host links, room for {fabric.strides.host * fabric.strides.rail}"),
-        ("coordinates", coordinates_text(place._replace(slot=-1, rail=-1))),
+        ("coordinates", value_origins.coordinates_text(place._replace(slot=-1, rail=-1))),
     )
     given = formulas.given_block(fabric, tor, place.host_unit, network.version)
     pins = (
-        *stride_origins(plan, "host", "rail", "unit", "nic_port"),
-        *identity_origins(plan, place.host_unit),
+        *value_origins.stride_origins(plan, "host", "rail", "unit", "nic_port"),
+        *value_origins.identity_origins(plan, place.host_unit),
     )
     origins = (*plan.all_of([found.key]), *pins)
     if given:
-        origins = given_origins(plan, tor, f"hosts{network.version}")
+        origins = value_origins.given_origins(plan, tor, f"hosts{network.version}")
     steps, title = (
         formulas.aggregate_formulas(fabric, tor, place.host_unit, found.pool),
         f"aggregate of {fabric.name(tor)}",
     )
     return single_explanation(
-        "prefix", str(network), title, details, AGGREGATE_RULE, origins, steps, name="aggregate", docs=DOCS
+        "prefix",
+        str(network),
+        title,
+        details,
+        pools.AGGREGATE_RULE,
+        origins,
+        steps,
+        name="aggregate",
+        docs=pools.DOCS,
     )
 
 
-def _explain_part(plan: PlanSources, network: Network) -> Explanation:
+def _explain_part(plan: value_origins.PlanSources, network: Network) -> Explanation:
     """Explain a prefix that the plan does not have, by the addresses at both of its ends."""
     ends = [explain_address(plan, str(address)) for address in (network[0], network[-1])]
     inside = [
         f"{each.name} {each.pool}"
-        for each in list_pools(plan.fabric)
+        for each in pools.list_pools(plan.fabric)
         if each.pool.version == network.version
         and network.overlaps(ip_network(str(each.pool)))
     ]  # fmt: skip

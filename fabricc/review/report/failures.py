@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
+from fabricc.fabric.capacity import throughput
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.throughput import (
-    OutageRates,
-    Throughput,
-    measure_bandwidth_loss,
-    measure_throughput,
-)
 from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, outage_of_planes
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
@@ -106,22 +101,24 @@ def least_bandwidth(fabric: Fabric) -> Fraction:
     """Return the least share of the bisection bandwidth that is left after the loss of any single device or cable."""
     wiring = Wiring(fabric)
     whole = _measure_whole(wiring)
-    rates = (OutageRates(Remainder(wiring, loss.outage)) for loss in _list_losses(wiring) if loss.device)
-    left = (measure_throughput(each).compare_bisection(whole) for each in rates)
+    rates = (
+        throughput.OutageRates(Remainder(wiring, loss.outage)) for loss in _list_losses(wiring) if loss.device
+    )
+    left = (throughput.measure_throughput(each).compare_bisection(whole) for each in rates)
     return min(left, default=Fraction(1))
 
 
-def _measure_whole(wiring: Wiring) -> Throughput:
-    return measure_throughput(OutageRates(Remainder(wiring, Outage())))
+def _measure_whole(wiring: Wiring) -> throughput.Throughput:
+    return throughput.measure_throughput(throughput.OutageRates(Remainder(wiring, Outage())))
 
 
-def _measure_loss(wiring: Wiring, whole: Throughput, loss: _Loss) -> Failure:
+def _measure_loss(wiring: Wiring, whole: throughput.Throughput, loss: _Loss) -> Failure:
     """Return who is hit by the loss of a part, and what is left."""
     left = Remainder(wiring, loss.outage)
-    rates = OutageRates(left)
-    found = measure_bandwidth_loss(rates)
+    rates = throughput.OutageRates(left)
+    found = throughput.measure_bandwidth_loss(rates)
     return Failure(
-        *loss.part, left.lost_links, measure_throughput(rates).compare_bisection(whole),
+        *loss.part, left.lost_links, throughput.measure_throughput(rates).compare_bisection(whole),
         found.hosts, found.gpus, found.reduced, found.by_links, loss.where,
         found.evenly if found.evenly < found.by_links else None, loss.width, loss.device,
     )  # fmt: skip

@@ -30,21 +30,10 @@ from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.spec.document import join_words
-from fabricc.review.report import addressing, materials, quality, topology
+from fabricc.review.report import addressing, materials, quality, topology, values
 from fabricc.review.report.addressing import addressing_section, tenants_section
 from fabricc.review.report.failures import Failure, hardest_single, kept_text, single_failures
 from fabricc.review.report.materials import materials_section
-from fabricc.review.report.values import (
-    Figure,
-    Kind,
-    Page,
-    Section,
-    Table,
-    count_cables,
-    format_rate,
-    format_ratio,
-    switch_kinds,
-)
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -74,7 +63,7 @@ def render_report(compiled: Compiled, found: Sequence[Diagnostic] | None = None)
     return render_page(compose_page(compiled, found))
 
 
-def render_page(page: Page) -> Rendered:
+def render_page(page: values.Page) -> Rendered:
     """Return a page as one HTML file.
 
     Raises:
@@ -143,7 +132,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) -> Page:
+def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) -> values.Page:
     """Return the page of a planned spec; see `render_report`.
 
     Raises:
@@ -152,7 +141,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     spec, ib = compiled.spec, compiled.infiniband
     fabric = ib.wiring if ib else compiled.fabric
     folder = spec.file.rpartition("/")[0]
-    kinds = switch_kinds(fabric)
+    kinds = values.switch_kinds(fabric)
     pinned = compiled.lock_before is not None
     proved = (*compiled.diagnostics, *(list_proof_findings(compiled) if found is None else found))
     findings = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
@@ -163,7 +152,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
         topology.topology_section(spec, fabric, kinds),
         topology.failure_section(fabric, lost, hashed=ib is None),
         materials.findings_section(spec, findings, folder),
-        materials_section(fabric, kinds, count_cables(kinds), f"{tree}/cabling.csv"),
+        materials_section(fabric, kinds, values.count_cables(kinds), f"{tree}/cabling.csv"),
     ]
     if ib:
         sections += [addressing.subnets_section(ib, f"{tree}/lids.csv"), addressing.levels_section(ib)]
@@ -184,7 +173,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     summary = f"{counts['gpus']:,} GPUs in {counted_hosts(counts)} ({', '.join(hosts)}) on "
     lossless = not fabric.network or bool(sheets)
     summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
-    return Page(
+    return values.Page(
         title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
         summary=f"{summary}: {_describe_switches(fabric)}.{_other_pages(compiled)}",
         status=_page_status(proved),
@@ -208,34 +197,38 @@ def _describe_switches(fabric: Fabric) -> str:
     return " and ".join([", ".join(named[:-1]), named[-1]])
 
 
-def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
+def _page_figures(
+    fabric: Fabric, found: tuple[values.Kind, ...], lost: tuple[Failure, ...]
+) -> Iterator[values.Figure]:
     counts, whole = fabric.counts(), measure_throughput(OutageRates(Remainder(Wiring(fabric), Outage())))
     with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""
     each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
     text = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
-    yield Figure(f"{counts['gpus']:,}", "GPUs", text)
+    yield values.Figure(f"{counts['gpus']:,}", "GPUs", text)
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
-    yield Figure(f"{switches:,}", "switches", _describe_switches(fabric))
+    yield values.Figure(f"{switches:,}", "switches", _describe_switches(fabric))
     ways = {"host": "to hosts", "spine": "to spines", "core": "to cores", "peer": "between ToRs"}
     links = {where: number for kind, where in ways.items() if (number := counts.get(f"{kind}_cables", 0))}
     text = ", ".join(f"{number:,} {where}" for where, number in links.items())
-    yield Figure(f"{sum(links.values()):,}", "links", text)
+    yield values.Figure(f"{sum(links.values()):,}", "links", text)
     ratios = topology.tier_ratios(found)
     if ratios:
         text = ", ".join(
-            f"{topology.tier_title(tier)} {format_ratio(value)}" for tier, value in ratios.items()
+            f"{topology.tier_title(tier)} {values.format_ratio(value)}" for tier, value in ratios.items()
         )
-        yield Figure(format_ratio(max(ratios.values())), "oversubscription", text)
+        yield values.Figure(values.format_ratio(max(ratios.values())), "oversubscription", text)
     half = Fraction(whole.hosts_gbps, 2)
     share = format_share(whole.bisection_gbps / half) if half else "0 %"
     text = f"{share} of the bandwidth of half of the NIC ports"
-    yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", text)
+    yield values.Figure(values.format_rate(whole.bisection_gbps), "bisection bandwidth", text)
     if hardest := hardest_single(lost):
         hit = hardest.gpus_cut or hardest.reduced
         label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"
-        yield Figure(f"{hit:,}", label, f"one {_describe_part(hardest)} lost; {_describe_effect(hardest)}")
+        yield values.Figure(
+            f"{hit:,}", label, f"one {_describe_part(hardest)} lost; {_describe_effect(hardest)}"
+        )
 
 
 def _describe_effect(each: Failure) -> str:
@@ -304,7 +297,7 @@ def _identity_rows(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Ite
     yield "fabricc", __version__
 
 
-def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
+def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> values.Section:
     """Return the section with the places of everything else, and a glossary."""
     name, folder = shell_path(materials.spec_name(spec)), f"build/{fabric.cluster}"
     tables, words = "cabling, addresses, sessions, QoS", _WORDS
@@ -321,9 +314,9 @@ def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Secti
     if ethernet:
         files.insert(3, (f"fabricc plan {name} --qos", "the screen", "the worksheets"))
     head = ("command", "writes", "what")
-    commands = Table("commands", "Where everything is", head, tuple(files), codes=(0, 1))
+    commands = values.Table("commands", "Where everything is", head, tuple(files), codes=(0, 1))
     lead = (
         "The digests at the head of the page are in the manifest of the build too: equal digests, equal plan."
     )
-    listed = Table("words", "Words", ("word", "means here"), words)
-    return Section("files", "Files and words", lead, (commands, listed))
+    listed = values.Table("words", "Words", ("word", "means here"), words)
+    return values.Section("files", "Files and words", lead, (commands, listed))

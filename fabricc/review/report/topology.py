@@ -11,17 +11,9 @@ from fabricc.base.numbers import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName
+from fabricc.review.report import values
 from fabricc.review.report.failures import Failure, kept_text
 from fabricc.review.report.picture import draw_picture
-from fabricc.review.report.values import (
-    NONE,
-    Section,
-    Table,
-    format_count,
-    format_rate,
-    format_ratio,
-    format_span,
-)
 from fabricc.review.report.values import count_cables as cables_of
 
 if TYPE_CHECKING:
@@ -39,10 +31,10 @@ _TIER = (
 )  # fmt: skip
 
 
-def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
+def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> values.Section:
     """Return the section with the picture, tiers and units."""
     drawn = draw_picture(fabric, cables_of(kinds))
-    tiers = Table(
+    tiers = values.Table(
         "tiers",
         "Tiers",
         _TIER,
@@ -51,7 +43,7 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
         note="Of the busiest switch of a tier. Oversubscription is the bandwidth of its used ports down divided "
         "by that of its used ports up. Free ports are not cabled; `reserved_ports` stay free for you.",
     )
-    units = Table(
+    units = values.Table(
         "units",
         "Units",
         ("units", "number", "host model", "hosts of each", "GPUs of each", "ToRs of each"),
@@ -59,13 +51,13 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
         codes=(0,),
         note="Equal units are in one row, under the first and the last name in the plan's order.",
     )
-    tables: tuple[Table, ...] = (tiers, units)
+    tables: tuple[values.Table, ...] = (tiers, units)
     if fabric.shape.cores:
         tables = (*tables, _pod_table(fabric))
     shape = fabric.shape
     lead = f"{plural(len(fabric.tiers), 'tier')} of switches, {describe_planes(len(fabric.planes), shape.planes)}"
     lead += f", {plural(shape.pods, 'pod')}." if shape.cores else "."
-    return Section("topology", "Topology", lead, (drawn, *tables))
+    return values.Section("topology", "Topology", lead, (drawn, *tables))
 
 
 def tier_title(tier: TierName) -> str:
@@ -98,10 +90,10 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
             title, sum(kind.count for kind in alike), models, f"{plan.nos} {plan.release}".strip(),
             _describe_ports(busiest, _DOWN), _describe_ports(busiest, _UP),
             f"{free}, {kept} kept for you" if kept else str(free),
-            format_ratio(ratios[tier]) if tier in ratios else NONE,
-            NONE
+            values.format_ratio(ratios[tier]) if tier in ratios else values.NONE,
+            values.NONE
             if declared is None
-            else format_ratio(declared) + (", one lost" if requested and requested.n_minus_1 else ""),
+            else values.format_ratio(declared) + (", one lost" if requested and requested.n_minus_1 else ""),
         )  # fmt: skip
 
 
@@ -123,9 +115,9 @@ def _describe_ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
     slots = kind.layout.slots
     speeds = Counter(slots[link.slot].speed_gbps for link in kind.links if link.direction in ways)
     if not speeds:
-        return NONE
-    text = " + ".join(format_count(count, f"{speed}G") for speed, count in sorted(speeds.items()))
-    return f"{text} = {format_rate(kind.gbps(*ways))}"
+        return values.NONE
+    text = " + ".join(values.format_count(count, f"{speed}G") for speed, count in sorted(speeds.items()))
+    return f"{text} = {values.format_rate(kind.gbps(*ways))}"
 
 
 def _unit_rows(fabric: Fabric) -> Iterator[Row]:
@@ -135,10 +127,10 @@ def _unit_rows(fabric: Fabric) -> Iterator[Row]:
         alike.setdefault((unit.group, len(unit.hosts), tors), []).append(unit.name)
     for (group, hosts, tors), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
         model = fabric.host_models[group]
-        yield format_span(names), len(names), model.title, hosts, hosts * model.gpus, tors
+        yield values.format_span(names), len(names), model.title, hosts, hosts * model.gpus, tors
 
 
-def _pod_table(fabric: Fabric) -> Table:
+def _pod_table(fabric: Fabric) -> values.Table:
     """Pods that hold equally many units in one row."""
     shape = fabric.shape
     units, gpus = Counter[int](), Counter[int]()
@@ -149,14 +141,14 @@ def _pod_table(fabric: Fabric) -> Table:
     alike = group_pairs(((units[pod], gpus[pod]), pod + 1) for pod in sorted(units))
     room, spines = shape.units_per_pod, len(fabric.planes) * shape.spines
     rows = [
-        (format_span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
+        (values.format_span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
         for (number, held), pods in alike.items()
     ]
     columns = ("pods", "number", "units of each", "room for units", "GPUs of each", "spines of each")
-    return Table("pods", "Pods", columns, tuple(rows[:_LISTED]), codes=(0,))
+    return values.Table("pods", "Pods", columns, tuple(rows[:_LISTED]), codes=(0,))
 
 
-def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -> Section:
+def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -> values.Section:
     """Return the section with the failure table."""
     lead = (
         "One part lost, everything else up, computed from the plan where it hurts most: in the fullest unit."
@@ -173,8 +165,8 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
         "they keep at least", "equal-cost next hops" if hashed else "uplinks left", "bisection left",
     )  # fmt: skip
     note = " ".join(_topology_notes(fabric, hashed))
-    table = Table("losses", "One part lost", columns, rows, codes=(1,), right=(9,), note=note)
-    return Section("failures", "Failures", lead, (table,))
+    table = values.Table("losses", "One part lost", columns, rows, codes=(1,), right=(9,), note=note)
+    return values.Section("failures", "Failures", lead, (table,))
 
 
 def _topology_notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
@@ -185,8 +177,9 @@ def _topology_notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
             "is as fast as its slowest flow."
         )
         routing = fabric.routing
+        interval = f"{routing.bfd_interval_ms} ms"
         detected = (
-            f"BFD detects a silent loss after {format_count(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
+            f"BFD detects a silent loss after {values.format_count(routing.bfd_multiplier, interval)}"
             if routing.bfd_interval_ms
             else f"A silent loss is detected after the hold time of {routing.hold_s} s"
         )
