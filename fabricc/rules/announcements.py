@@ -14,7 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
-from fabricc.proof.invariants.policy import Route
+from fabricc.proof.invariants.policy import DENYING, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
@@ -46,6 +46,7 @@ def _silent_tors(fabric: Switches) -> Iterator[Report]:
             continue
         where = f"no other switch reaches its hosts ({lost})"
         message, paths = f"{name} announces no route of its own in BGP: {where}", ["bgp/asn", "bgp/router_id"]
+        word = ""
         if attached.maps and policy is not None:
             denying = [
                 each for each in attached.maps if not _enters(attached, policy, parse_block(lost), each)
@@ -53,13 +54,14 @@ def _silent_tors(fabric: Switches) -> Iterator[Report]:
             if denying:
                 message = f"{name}: {denying[0][0]} keeps subnets of hosts out of BGP: {where}"
                 paths = [*_deciding_paths(policy, denying[0][0]), denying[0][1]]
+                word = "" if paths[0].startswith("prefix_list[") else DENYING[0]
             else:
                 message = f"{name} has no aggregate, and exports no subnet of hosts: {where}"
                 paths = [denying[1] for denying in attached.maps]
         remedy = "Announce the prefix of the hosts, by an aggregate or by redistribution with a policy."
-        yield Report(
-            SILENT, name, (*paths, attached.path), message, "nothing announced", Severity.WARNING, remedy
-        )
+        paths.append(attached.path)
+        group, grade = "nothing announced", Severity.WARNING
+        yield Report(SILENT, name, tuple(paths), message, group, grade, remedy, word)
 
 
 def _may_announce(attached: Attached) -> bool:
@@ -121,27 +123,31 @@ def _rejected_protocols(statement: Statement, sessions: Sessions) -> Iterator[Fi
     if upper or statement.facts_below("bgp/aggregate["):
         kind, what = ("bgp", "no route of other switches") if upper else ("aggregate", "no aggregate")
         for path in (f"{_TERMS}{value}]" for value in _connected_maps(statement)):
-            if path in statement.rest and _rejects(str(statement.rest[path]), kind) and sessions.stated:
-                message = (
-                    f"{statement.name} announces {what}: {path[len(_TERMS) : -1]} rejects the protocol {kind}"
-                )
+            terms = str(statement.rest.get(path, "")).split("; ")
+            at = _find_rejection(terms, kind)
+            if at is not None and sessions.stated:
+                name = path[len(_TERMS) : -1]
+                message = f"{statement.name} announces {what}: {name} rejects the protocol {kind}"
                 remedy = "Pass these routes on to the next policy in a term of their own."
+                named = [*statement.facts_below(f"structure/policy[{name}]/term[")]
+                own = sum(not is_number(each.partition(" ")[0]) for each in terms[:at])
+                paths = (*named[own : own + 1], path)
                 yield finding_at(
-                    SILENT, statement.device, path, message, "rejected protocol", Severity.WARNING, remedy
+                    SILENT, statement.device, paths, message, "rejected protocol", Severity.WARNING, remedy
                 )
 
 
-def _rejects(terms: str, protocol: str) -> bool:
-    """Return whether the first of some terms that matches all routes of a protocol rejects them."""
-    for term in terms.split("; "):
+def _find_rejection(terms: list[str], protocol: str) -> int | None:
+    """Return the number of the first of some terms that matches all routes of a protocol, if it rejects them."""
+    for number, term in enumerate(terms):
         action = next((each for each in _ACTIONS if term.endswith(each)), "")
         condition = term.removesuffix(action).split()
         if condition == [protocol] or not condition:
             if action != "next term":
-                return action == "reject"
+                return number if action == "reject" else None
         elif protocol in condition:
-            return False
-    return False
+            return None
+    return None
 
 
 def _connected_maps(statement: Statement) -> set[str]:

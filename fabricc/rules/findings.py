@@ -35,9 +35,12 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
     leaf = paths[0].rpartition("]/")[2] if paths else ""
     if like and (other := _similar_line(device, file, line, like, leaf)):
         file, line = other
-    elif word and word not in _line_text(device, file, line):
-        block = (*range(line, line + _BLOCK), *range(line, max(line - _BLOCK, 0), -1))
-        line = next((at for at in block if word in _line_text(device, file, at)), line)
+    elif word:
+        named = re.compile(rf"(?<![\w./]){re.escape(word)}(?![\w./])")
+        block = sorted(
+            range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: (abs(at - line), at < line)
+        )
+        line = next((at for at in block if named.search(_line_text(device, file, at))), line)
     return device.paths.get(file, file), line
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services
+from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services, near_rule
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -95,6 +95,8 @@ def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
 BLOCKED = "FAB9662"
 _LIST = "access_list["
 _WAYS = ("access_list_in", "access_list_out")
+_PORTS = ("destination_port", "port")
+_END = -1
 
 
 def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -152,8 +154,13 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 which = f"rule {number + 1}" if number >= 0 else "the end"
                 message = f"{statement.name}: {which} of {each.name}, in front of the CPU, drops {service}"
                 remedy = f"Permit {service} from the neighbors before that rule."
-                path = each.rules[number][0]
-                yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", remedy=remedy)
+                near = near_rule(texts, service) if number in (_END, len(texts) - 1) else None
+                path = each.rules[number if near is None else near][0]
+                ports = [f"{path.rpartition('/')[0]}/{leaf}" for leaf in _PORTS if near is not None]
+                paths = (*ports, path)
+                yield finding_at(
+                    BLOCKED, statement.device, paths, message, f"filter {service}", remedy=remedy
+                )
 
 
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -222,6 +229,8 @@ SEEDS = "FAB9670"
 
 def _hash_seeds(fabric: Switches) -> Iterator[Report]:
     used = {(each.tier, each.seed[1]) for each in fabric.summaries.values() if each.seed is not None}
+    remedy = "Give each tier a hash seed of its own."
+    reported: set[str] = set()
     for name, summary in sorted(fabric.summaries.items()):
         if summary.tier not in UPPER or summary.seed is None:
             continue
@@ -230,17 +239,26 @@ def _hash_seeds(fabric: Switches) -> Iterator[Report]:
         if (lower, seed) not in used:
             continue
         below = {
-            other.seed[1]: each
+            each: other.seed[0]
             for each in sorted(fabric.linked(name))
-            if (other := fabric.summaries.get(each)) and other.tier is lower and other.seed is not None
+            if (other := fabric.summaries.get(each))
+            and other.tier is lower
+            and other.seed
+            and other.seed[1] == seed
         }
-        if seed in below:
+        if below:
             message = (
-                f"{name} hashes with the seed {seed}, as {below[seed]} below it does: flows that one switch puts on a "
-                "link are put on one link again"
+                f"{name} hashes with the seed {seed}, as {next(iter(below))} below it does: flows that one switch puts "
+                "on a link are put on one link again"
             )
-            remedy = "Give each tier a hash seed of its own."
             yield Report(SEEDS, name, (path,), message, "hash seed", Severity.WARNING, remedy)
+        for each in below.keys() - reported:
+            message = (
+                f"{each} hashes with the seed {seed}, as {name} above it does: flows that one switch puts on a link "
+                "are put on one link again"
+            )
+            yield Report(SEEDS, each, (below[each],), message, "hash seed", Severity.WARNING, remedy)
+        reported |= below.keys()
 
 
 IDLE = "FAB9675"

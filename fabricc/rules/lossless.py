@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import only_reports, states_dropping
+from fabricc.back.nos.defaults import class_of_unlisted, only_reports, states_dropping
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.proof.invariants.view import as_int, parse_priorities
+from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
@@ -49,6 +50,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
                         Severity.WARNING, "Let it drop or forward the packets of the queue.")  # fmt: skip
         yield at
     unmarked: dict[int, list[str]] = {}
+    odd: dict[int, int] = {}
     for port, found in lossless.items():
         for priority in found:
             queue = traffic_classes.queue_of(statement, priority)
@@ -56,6 +58,11 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 statement, port, queue
             ):
                 unmarked.setdefault(queue, []).append(port)
+                if any(
+                    traffic_classes.marks_packets(statement, port, traffic_classes.queue_of(statement, each))
+                    for each in found
+                ):
+                    odd[queue] = priority
     for queue, ports in sorted(unmarked.items()):
         text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
@@ -66,6 +73,9 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
         ]
         paths, word = (*own[:2], *dropping, *profiles, *own[2:]), "ecn" if profiles else ""
+        if queue in odd:  # PFC is of one priority too many
+            paths = f"{_PAUSED}{odd[queue]}]/queue", f"{PORT}{ports[0]}]/pfc"
+            word = str(odd[queue])
         message = f"{statement.name} {text}"
         yield finding_at(
             UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy, word=word
@@ -180,7 +190,9 @@ _MAPPED_BY_ALL = 8
 
 def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Iterator[Finding]:
     """RDMA's code point leads into a class with PFC on every port to another device that has any PFC."""
-    classes = traffic_classes.classes_of(statement)
+    stated = traffic_classes.classes_of(statement)
+    usual = class_of_unlisted(statement.device.system) if stated else None
+    classes = stated if usual is None else {dscp: usual, **stated}
     if dscp not in classes:
         return
     group, queue = (
@@ -190,7 +202,7 @@ def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Ite
     bare = []
     for port, values in statement.ports.items():
         found = parse_priorities(values.get("pfc"))
-        if found and not any(
+        if (found or (values.get("pfc") == "" and dscp not in stated)) and not any(
             traffic_classes.priority_group(statement, each) == group
             or traffic_classes.queue_of(statement, each) in queue
             for each in found
@@ -203,20 +215,45 @@ def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Ite
             f"{'does' if len(bare) == 1 else 'do'} not protect by PFC: RDMA drops there"
         )
         remedy = "Map it to the class that has PFC, on every device."
-        yield finding_at(
-            CLASSED, statement.device, f"qos/dscp[{dscp}]/traffic_class", message, "RDMA lossy", Severity.ERROR, remedy
-        )  # fmt: skip
+        paths = _class_paths(statement, dscp)
+        yield finding_at(CLASSED, statement.device, paths, message, "RDMA lossy", Severity.ERROR, remedy)
+
+
+_REST = 32
+"""Code points that one line maps if it is the line of those that no other line names."""
+
+
+def _class_paths(statement: Statement, dscp: int) -> list[str]:
+    """Return where a code point should be mapped: its own line, else where lossless classes have theirs."""
+    own = f"qos/dscp[{dscp}]/traffic_class"
+    places = {each: statement.lines.get(f"qos/dscp[{each}]/traffic_class") for each in range(CODE_POINTS)}
+    if places[dscp] is not None and list(places.values()).count(places[dscp]) < _REST:
+        return [own]
+    lossless = traffic_classes.lossless_ports(statement).values()
+    paused = {traffic_classes.priority_group(statement, each) for found in lossless for each in found}
+    paused |= {int(path[len(_PAUSED) :].partition("]")[0]) for path in statement.facts_below(_PAUSED)}
+    pausing = {
+        path
+        for path in (f"qos/dscp[{each}]/traffic_class" for each in range(CODE_POINTS))
+        for number in str(statement.rest.get(path, "")).split(",")  # several where two lines map it
+        if is_number(number) and traffic_classes.group_of(statement, int(number)) in paused
+    }
+    return [*sorted(pausing), own]
+
+
+_PAUSED = "qos/pfc_priority["
 
 
 def protected_code_points(statement: Statement) -> frozenset[int] | None:
-    """Return the code points that PFC protects on every port of the device with PFC; None without such ports."""
+    """Return the code points that PFC protects on every port of the device that states it; None without such ports."""
     return statement.once(protected_code_points, lambda: _compute_protected(statement))
 
 
 def _compute_protected(statement: Statement) -> frozenset[int] | None:
     kinds = {found for values in statement.ports.values() if (found := parse_priorities(values.get("pfc")))}
     if not kinds:
-        return None
+        prepared = any(values.get("pfc") == "" for values in statement.ports.values())
+        return frozenset() if prepared else None
     classes = traffic_classes.classes_of(statement)
     groups = [{traffic_classes.priority_group(statement, each) for each in kind} for kind in kinds]
     return frozenset(

@@ -31,6 +31,7 @@ HOP, UNCLASSIFIED, BUFFER, SHORT = "FAB9666", "FAB9667", "FAB9668", "FAB9669"
 ROCE_4096 = 4096 + 20 + 8 + 12 + 16 + 4 + 4
 """IP packet of an RDMA write of 4,096 bytes: payload, IPv4, UDP, BTH, RETH, immediate data, ICRC (annex A17)."""
 _INTENT = "watchdog/detect_ms"
+_PFC_MODE = "qos_setting[priority-flow-control]"
 _COMPUTED = "NULL"
 """In the place of a buffer that the switch computes from speed and cable."""
 _IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
@@ -64,7 +65,7 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
 
 
 def _is_prepared(values: Mapping[str, Value]) -> bool:
-    requested = values.get("pfc") == "" or values.get("qos_setting[priority-flow-control]") == "on"
+    requested = values.get("pfc") == "" or values.get(_PFC_MODE) == "on"
     return requested or "headroom/xoff_bytes" in values or values.get("watchdog") == "true"
 
 
@@ -89,7 +90,7 @@ def _report_bare(
             f"ports have: RDMA drops"
         )
         remedy = "Enable PFC for the same priorities on both ends of every link between switches."
-        paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", "qos_setting[priority-flow-control]", "mtu")]
+        paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", _PFC_MODE, "mtu")]
         yield finding_at(HOP, statement.device, paths, message, "link without PFC", Severity.WARNING, remedy)
     hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST] + [
         port for port in statement.open_ports() if _is_used(statement.ports[port]) and port not in to_routers
@@ -104,7 +105,8 @@ def _report_bare(
             f"{statement.name} {join_words(hosts, 2)}: no port to hosts has PFC, which links to switches have"
         )
         remedy = "Enable PFC on the ports to hosts that run RDMA."
-        paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in ("pfc", "mtu", "ipv4", "description")]
+        leaves = ("pfc", _PFC_MODE, "mtu", "ipv4", "description")
+        paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in leaves]
         yield finding_at(HOP, statement.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
 
 

@@ -216,15 +216,18 @@ _KEEPALIVES = 3
 def _wrong_timers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions whose hold time never ends, or ends before keepalives arrive."""
     endless: list[Key] = []
+    watched: list[Key] = []
     short: list[Key] = []
     for key, session in sessions.stated.items():
         keepalive, hold = map(as_int, session.timers)
-        if hold == 0 and session.bfd != "true" and session.enabled:
-            endless.append(key)
+        if hold == 0 and session.enabled:
+            (watched if session.bfd == "true" else endless).append(key)
         elif hold and keepalive and hold < _KEEPALIVES * keepalive:
             short.append(key)
     for keys, what, remedy in (
         (endless, "has hold time 0 and no BFD: it never notices that the neighbor is gone", "Set a hold time."),
+        (watched, "has hold time 0: BFD shows that the neighbor is there, not that its BGP still runs",
+         "Set a hold time."),
         (short, "has a hold time below three keepalives: it ends while the neighbor is there",
          "Set a hold time of at least three keepalives (RFC 4271 section 10)."),
     ):  # fmt: skip

@@ -187,6 +187,9 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
         yield _own_number(table, devices[device], near)
+        if len(guilty) > 1:  # or the neighbors' statements are, which are as many
+            first = {peer.device: (peer, other) for peer, other in reversed(near)}
+            yield from (_wrong_number(table, *ends, devices) for _, ends in sorted(first.items()))
     reported: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:

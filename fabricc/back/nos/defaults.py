@@ -82,8 +82,21 @@ def exports_connected(system: str) -> bool:
 
 
 def states_dropping(path: str) -> bool:
-    """Return whether a fact states that a queue drops packets early instead of marking them (NX-OS)."""
-    return path.startswith("qos/setting[") and path.endswith(" random-detect]")
+    """Return whether a fact states that a queue drops packets early, or never marks them.
+
+    That is `random-detect` of NX-OS without ECN, and a drop profile of Junos that does not rise from 0.
+    """
+    return path.startswith("qos/setting[") and (
+        path.endswith(" random-detect]") or " drop-probability " in path
+    )
+
+
+def class_of_unlisted(system: str) -> int | None:
+    """Return the class of code points that a map leaves out; None where the system has a map of its own.
+
+    Junos puts them into `best-effort`, which is queue 0 ("Overview of Assigning Service Levels to Packets").
+    """
+    return 0 if system == "junos" else None
 
 
 def installs_one_route(system: str, facts: Collection[str]) -> bool:

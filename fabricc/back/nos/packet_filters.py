@@ -86,6 +86,23 @@ def dropped_services(
             yield service, at
 
 
+_NEAR = 10
+_RELATED = {"BFD": (3785, 4784, 6784)}
+"""Ports next to those of a service: echo, multihop and micro BFD (RFC 5881, 5883, 7130)."""
+
+
+def near_rule(rules: Sequence[str], service: str) -> int | None:
+    """Return the number of the rule that passes ports next to that of a service, which was meant to pass it."""
+    protocol, port = SERVICES[service]
+    for number, rule in enumerate(map(_parse_rule, rules)):
+        if rule is None or rule.drops or protocol not in rule.protocols:
+            continue
+        edges = [edge for span in rule.ports for edge in span]
+        if any(abs(edge - port) <= _NEAR or edge in _RELATED.get(service, ()) for edge in edges):
+            return number
+    return None
+
+
 _SOURCES = ("source-address", "source-ip", "src_ip")
 _SOURCE_PORTS = ("source-port", "l4_src_port")
 _BFD_SOURCE = 49152

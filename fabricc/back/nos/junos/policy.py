@@ -245,7 +245,7 @@ def _put_term(document: Document, policy: str, name: str, term: Scope) -> tuple[
             document.put(f"platform/route_map[{policy}]/{name}/local_preference", *preference)
         document.put(f"route_map[{policy}]/{name}", text, max(line, last))
         return f"{name} {summary}", line
-    document.put(f"structure/policy[{policy}]/term[{name}]", "true", term.line)
+    document.put(f"structure/policy[{policy}]/term[{name}]", "true", line)
     for at in (
         {at for _, at in term.stored_values()} - {at for _, at in term.table("protocols").values()} - {line}
     ):

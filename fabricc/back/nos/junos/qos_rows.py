@@ -205,6 +205,7 @@ def finish(document: Document) -> None:
     """
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     attached: dict[tuple[Scope | None, ...], _Attached] = {}
+    ineffective: list[tuple[str, Scope, StoredValue]] = []
     for queue, (class_name, line) in document.scope.table("queues").items():
         known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
         known.values.setdefault("queue", (queue, line))
@@ -229,17 +230,27 @@ def finish(document: Document) -> None:
         values, places, unstated = attached[used]
         facts.update(values[name])
         lines.update(places[name])
-        for leaf in unstated:
-            reference = stored[1] if leaf == "trust" else stored[2]
+        references = {leaf: stored[1] if leaf == "trust" else stored[2] for leaf in unstated}
+        if "pfc" in references and used[2] and stored[1]:
+            ineffective.append((name, used[2], stored[1]))
+        for leaf, reference in references.items():
             lines[port_paths(name)[leaf]] = (file, reference[1] if reference else 0)
+    for name, profile, classifier in ineffective:
+        paused = [point for point in profile.each("point").values() if "pfc" in point.values]
+        if paused:  # the port's classifier is the odd one where the code points have effect on another port
+            at = classifier[1] if any(point.used for point in paused) else paused[0].line
+            lines |= {port_paths(name)[leaf]: (file, at) for leaf in ("pfc", "pfc_dscps")}
     document.put_agreed()
     _finish_fixed(document, attachments)
     for each in document.scope.each("class").values():
         if each.used and "queue" in each.values:
             queue, line = each.values["queue"]
             document.put(f"qos/traffic_class[{queue}]/queue", queue, line)
-            if paused := _paused_priority(each):
-                document.put(f"qos/traffic_class[{queue}]/priority_group", *paused)
+            if pausing := _paused_priority(each):
+                priority, at = pausing
+                # The queue that a pause stops shows which of the two numbers of the class is the odd one.
+                odd = priority != queue and facts.get(f"qos/pfc_priority[{priority}]/queue") == priority
+                document.put(f"qos/traffic_class[{queue}]/priority_group", priority, line if odd else at)
     for kind in (*_KINDS, "class", "scheduler", "curve", "shaper"):
         for defined, scope in document.scope.each(kind).items():
             if not scope.used:

@@ -52,15 +52,15 @@ class Policies:
     def of_port(self, port: str, values: Mapping[str, StoredValue]) -> list[Stated]:
         """Return (leaf, value, line) of what an interface with these values classifies by, and pauses."""
         stated: list[Stated] = []
-        classify, _ = values.get("qos input", _NONE)
+        classify, at = values.get("qos input", _NONE)
         if not classify and "qos input" in self._system and port.startswith(_PHYSICAL):
-            classify = self._system["qos input"]
+            classify, at = self._system["qos input"], values["defined"][1]
         if classify == UNTRUSTED and classify in self._classify:
-            stated += self._untrusted_facts(values["defined"][1])
+            stated += self._untrusted_facts(at)
         elif classify in self._classify:
             kinds = self._kinds[classify]
             trust = kinds if classify == self._classification else f"{kinds} {classify}"
-            stated.append(("trust", trust, values["defined"][1]))
+            stated.append(("trust", trust, at))
         if self._mtu and "mtu" not in values and not values.keys().isdisjoint(_BRIDGED):
             stated.append(("layer2_mtu", *self._mtu))
         mode, line = values.get("pfc", _NONE)
