@@ -3,8 +3,8 @@
 `make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many;
 `make test-all` looks for new ones.
 
-A test with many similar cases that take long has the mark `spread(n)`: `make test` tries every n-th case, `make
-test-all` tries all of them.
+A test with many similar cases that take long has the mark `spread(n)`: `make test` tries every n-th case, but two at
+most; `make test-all` tries all of them.
 """
 
 import gc
@@ -55,7 +55,7 @@ def _collected_mark(worker: dict[str, str]) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what `spread(n)` leaves out: all cases but every n-th, from one that the name decides."""
+    """Mark as slow what `spread(n)` leaves out; the name decides with which case to begin."""
     functions = defaultdict(list)
     for item in items:
         if item.get_closest_marker("spread"):
@@ -63,8 +63,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, cases in functions.items():
         (step,) = cases[0].get_closest_marker("spread").args
         first = crc32(name.encode()) % min(step, len(cases))
-        for number, case in enumerate(cases):
-            if number % step != first:
+        tried = [case for case in cases[first::step] if not case.get_closest_marker("slow")]
+        tried = tried[:: max(1, (len(tried) + 1) // 2)]
+        for case in cases:
+            if case not in tried:
                 case.add_marker(pytest.mark.slow)
 
 

@@ -38,6 +38,7 @@ def test_cables_are_found_without_names_and_descriptions(name):
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
+@pytest.mark.spread(3)
 def test_links_between_switches_are_found_by_descriptions_alone(name):
     compiled = compile_inventory(name)
     devices = collect_devices(compiled, hosts=False)

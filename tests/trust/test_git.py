@@ -657,6 +657,7 @@ def test_oversized_git_objects_are_not_read(repository: Path) -> None:
 @pytest.mark.parametrize(
     "revision", ["--upload-pack=x", "-h", "--all", "", "HEAD\n--all", "HEAD\0", "HEAD:site"]
 )
+@pytest.mark.spread(4)
 def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None:
     with pytest.raises(GitError, match="finds no revision"):
         Repository.of(repository).commit(revision)
@@ -665,6 +666,7 @@ def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None
 @pytest.mark.parametrize(
     "path", ["../x", "/etc/passwd", "site/../../x", "", ".", "site//x", "site/./x", "x\0"]
 )
+@pytest.mark.spread(4)
 def test_a_path_never_climbs(repository: Path, path: str) -> None:
     found = Repository.of(repository)
     with pytest.raises(GitError, match="no path inside"):

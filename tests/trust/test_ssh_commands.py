@@ -131,6 +131,7 @@ def test_a_file_that_an_access_file_names_runs_no_command(
 
 
 @pytest.mark.parametrize("nos", SERVERS)
+@pytest.mark.spread(3)
 def test_the_name_of_a_folder_is_no_part_of_a_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

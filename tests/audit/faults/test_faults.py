@@ -27,6 +27,7 @@ def is_found(kind: str, system: str, scope: str) -> bool:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.spread(3)
 def test_an_untouched_fabric_is_silent(system: str) -> None:
     assert [each for each in audit_altered(system, {}) if each.severity is not Severity.NOTE] == []
 

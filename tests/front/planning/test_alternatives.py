@@ -110,6 +110,7 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
 
 
 @pytest.mark.parametrize("refuses", [2, 3, 5])
+@pytest.mark.spread(2)
 def test_rejected_shape_hides_no_alternative(refuses: int) -> None:
     _, pool, fabric_of = planned("a last unit in part")
 

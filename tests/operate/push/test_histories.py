@@ -48,6 +48,7 @@ def require_new(network: Network, names: set[str]) -> None:
     assert all(states[name] in NEW for name in names), states
 
 
+@pytest.mark.slow
 def test_a_rack_joins_in_the_change_that_takes_a_port_away(growing: Network) -> None:
     growing.push("--adopt", status=0)
     small, before = set(growing.source.devices), growing.runs("su001-tor1a")

@@ -277,6 +277,7 @@ def test_a_switch_that_a_killed_push_leaves_drained_goes_back_in_service_by_itse
     network.truthful(matrix.NEW[DISRUPTIVE])
 
 
+@pytest.mark.slow
 def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 2, "after", "sick")

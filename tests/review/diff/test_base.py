@@ -148,6 +148,7 @@ def criss_cross(repository: Repository) -> None:
     assert set(git("merge-base", "--all", "main", "dev").split()) == {first, second}
 
 
+@pytest.mark.slow
 def test_branches_that_merged_each_other_are_compared_with_the_merge(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -650,6 +651,7 @@ def test_the_old_path_of_a_moved_spec_names_the_new_one(
     assert "zone.yaml" in err
 
 
+@pytest.mark.slow
 def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.git("checkout", "-qb", "topic")
     repository.git("rm", "-q", "fabricc.lock")

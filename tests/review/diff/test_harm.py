@@ -147,6 +147,7 @@ def write_overlay(folder: Path, nos: str, text: str = "", *, removes: str = "", 
 
 
 @pytest.mark.parametrize("nos", LINES)
+@pytest.mark.spread(3)
 def test_uninterpreted_overlay_line_has_the_highest_impact(nos: str, tmp_path: Path) -> None:
     review = compare_specs(
         write_overlay(tmp_path / "base", nos), write_overlay(tmp_path / "head", nos, LINES[nos][1])

@@ -212,6 +212,7 @@ def test_real_guids_in_place_of_placeholders_are_hitless_and_others_are_not(
         ("nccl.conf.j2", "export PATH=/tmp", "text"),
     ],
 )  # fmt: skip
+@pytest.mark.spread(3)
 def test_lines_of_own_templates_are_reviewed(
     repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str, line: str, subject: str
 ) -> None:

@@ -59,6 +59,7 @@ def test_unsent_code_points_are_hitless(tmp_path: Path, nos: str, before: str, a
         ("[26, 34, 40], sends: 34", "[26, 40], sends: 26"),
     ],
 )
+@pytest.mark.spread(3)
 def test_sent_code_points_are_rated_as_traffic_loss(tmp_path: Path, before: str, after: str) -> None:
     review = review_class(tmp_path, "sonic", before, after)
     assert (review.impact, review.gpus_affected) == (Impact.TRAFFIC_LOSS, 16)

@@ -98,6 +98,7 @@ def test_diff_names_other_changed_clusters(
     )
 
 
+@pytest.mark.slow
 def test_another_commit_of_a_submodule_is_named(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     commits = [repository.git("rev-parse", "HEAD"), repository.commit("another")]
     for commit in commits:

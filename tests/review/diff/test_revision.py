@@ -104,6 +104,7 @@ def test_invalid_revisions_are_rejected(repo: Path, fabricc: Callable[..., Ran],
     assert "Traceback" not in out + err
 
 
+@pytest.mark.slow
 def test_a_spec_that_is_new_is_all_devices_new(repo: Path, fabricc: Callable[..., Ran]) -> None:
     shutil.copytree(INVENTORIES / "lab-smallest", repo / "lab")
     status, _, err = fabricc("diff", "lab/cluster.yaml", "--base", "main", "--detailed-exitcode")

@@ -159,6 +159,7 @@ def test_label_set_again_by_another_user_ends_its_approval(forge: Forge) -> None
     assert find_approvals(forge, head) == set()
 
 
+@pytest.mark.slow
 def test_a_withdrawn_approval_is_not_set_again_by_another_user(forge: Forge) -> None:
     """The runs of the withdrawal and of setting it again may be cancelled before they record anything."""
     use_stand_in(forge)
@@ -175,6 +176,7 @@ def test_a_withdrawn_approval_is_not_set_again_by_another_user(forge: Forge) -> 
     assert find_approvals(forge, head, "ok") == {"ok"}
 
 
+@pytest.mark.slow
 def test_an_approval_is_for_one_target_branch(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()

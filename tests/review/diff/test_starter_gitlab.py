@@ -407,6 +407,7 @@ def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge
     assert len(gitlab.notes) == 2
 
 
+@pytest.mark.slow
 def test_gitlab_reviews_a_fork_and_one_broken_merge_request_stops_no_other(
     forge: Forge, gitlab: GitLab
 ) -> None:

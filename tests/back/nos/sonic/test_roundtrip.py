@@ -172,6 +172,7 @@ def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
+@pytest.mark.spread(1)
 def test_a_missing_row_or_table_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
