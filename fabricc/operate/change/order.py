@@ -393,9 +393,17 @@ class _Draft:
         keep = min(self.state.keep, self.plant.alone.get(resource, WHOLE))
         return self._share(resource, out) >= (min(keep, _OUT) if resource in self.plant.drained else keep)
 
-    def _must_keep(self, resource: str) -> bool:
-        """Return whether the share counts for a resource: not if it is drained, or if any single switch takes more."""
-        return resource not in self.plant.drained and self.plant.alone.get(resource, WHOLE) >= self.state.keep
+    def _list_counted(self, shares: Iterable[tuple[Fraction, str]]) -> list[tuple[Fraction, str]]:
+        """Return the shares that a wave is rated by, whatever share is to be kept.
+
+        Nobody counts on drained switches, and what one switch alone carries is listed by name once it is out.
+        """
+        plant = self.plant
+        return [
+            (share, resource)
+            for share, resource in shares
+            if resource not in plant.drained and (share or plant.alone.get(resource, WHOLE))
+        ]
 
     def find_cut_ends(self) -> list[str]:
         """Return the hosts without a port, and the outside parties without a link, while the wave is applied."""
@@ -428,10 +436,6 @@ class _Draft:
         standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
-        share, at = min(
-            [*(each for each in (*standing, *kept) if self._must_keep(each[1])), self._compute_pair_share()]
-        )
-        risked = min(
-            (self._share(r, out) for r, out in self.lost.items() if self._must_keep(r)), default=WHOLE
-        )
-        return share, at if share < WHOLE else "", min(share, risked)
+        share, at = min([*self._list_counted([*standing, *kept]), self._compute_pair_share()])
+        lost = self._list_counted((self._share(r, out), r) for r, out in self.lost.items())
+        return share, at if share < WHOLE else "", min([share, *(risked for risked, _ in lost)])

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.operate.change.order import (
+    WHOLE,
     CapacityModel,
     Member,
     ShareError,
@@ -252,3 +253,17 @@ def test_drained_tors_change_at_both_ends_of_every_link_while_the_others_keep_th
         rest = [clos.uplinks(tor, gone, before) for tor in blank.tors if tor not in out]
         assert min([*rest, wave.kept]) >= keep, wave
         assert min(clos.uplinks(tor, frozenset(), after) for tor in out) >= Fraction(1, 3)
+
+
+@pytest.mark.parametrize(("ports", "kept", "cut"), [(2, Fraction(1, 2), ()), (1, WHOLE, ("hosts",))])
+def test_a_wave_is_rated_alike_whatever_share_is_requested(
+    ports: int, kept: Fraction, cut: tuple[str, ...]
+) -> None:
+    """Hosts that no order can spare are not left out of the printed share; those without a port are listed."""
+    members = {
+        name: Member(name, 0, "x", disruptive=True, carries={"hosts": 1}) for name in ("a", "b")[:ports]
+    }
+    plant = CapacityModel(members, {"hosts": ports}, alone={"hosts": 1 - Fraction(1, ports)})
+    for keep in (Fraction(3, 4), Fraction(1, 2)):
+        waves = compute_waves(plant, keep)
+        assert [(each.kept, each.cut) for each in waves] == [(kept, cut)] * ports
