@@ -1,6 +1,6 @@
 """Find switches that do not forward as they should: no routing, source checks, filters, idle links, equal hash seeds.
 
-Filters count if they drop BGP, BFD or RoCE on links of the fabric. A link is idle if its sessions are shut or it has no
+Filters count if they drop BGP, BFD or RoCE on ports that carry it. A link is idle if its sessions are shut or it has no
 protocol. A seed must differ from that of the tier below.
 """
 
@@ -20,6 +20,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path, split_list_path
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
@@ -104,16 +105,21 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     bound = _bound_filters(statement)
     if not bound:
         return
-    rules = _filter_rules(statement)
-    rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
-    over = {port for port in sessions.near.values() if port}
+    links = _switch_links(statement)
+    near = {port for port in sessions.near.values() if port}
+    over, ends = set(near), {"BGP": near, "RoCE": {*lossless_ports(statement)}}
     if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
         over |= statement.fars.keys()  # a session between loopbacks crosses each link
-    detecting = {sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"}
+    over_links = {"BGP": over, "RoCE": links}
+    over_links["BFD"] = ends["BFD"] = {
+        sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"
+    }
+    rules = _filter_rules(statement)
+    rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():
         at = dropped_discovery([text for _, text in rules.get(name, [])])
         linked = _linked_sessions(statement) if at is not None else set()
-        hit = [port for port in ports if linked.intersection(statement.chain(port))]
+        hit = [port for port in ports if port in links and linked.intersection(statement.chain(port))]
         if at is not None and hit:
             ports_text = join_words(hit, 2)
             message = (
@@ -125,14 +131,17 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
         for service, number in dropped_services(
             [text for _, text in rules.get(name, [])], statement.device.system
         ):
-            carried = {"BGP": over, "BFD": detecting}.get(service)
-            hit = [port for port in ports if carried is None or carried.intersection(statement.chain(port))]
+            hit = [
+                port
+                for port in ports
+                if (over_links if port in links else ends)[service].intersection(statement.chain(port))
+            ]
             if not hit:
                 continue
             which = f"rule {number + 1}" if number >= 0 else "the end"
             message = f"{statement.name} {join_words(hit, 2)}: {which} of the filter {name} drops {service}"
             path = rules[name][number][0]
-            remedy = f"Permit {service} on links between switches, or take the filter off these ports."
+            remedy = f"Permit {service} on ports that carry it, or take the filter off these ports."
             unused = service == "RoCE" and not rdma
             severity = Severity.NOTE if unused else Severity.ERROR
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
@@ -200,16 +209,21 @@ def _linked_sessions(statement: Statement) -> set[str]:
     return {neighbor for _, neighbor in statement.sessions if neighbor in statement.ports}
 
 
+def _switch_links(statement: Statement) -> set[str]:
+    """Return the ports that lead to other switches."""
+    return {port for port, far in statement.fars.items() if far.tier is not Tier.HOST and far.known}
+
+
 def _bound_filters(statement: Statement) -> dict[str, list[str]]:
-    """Return the filters of ports that lead to other switches -> these ports."""
+    """Return the filters of ports that are not shut -> these ports."""
     bound: dict[str, list[str]] = {}
-    for port, far in statement.fars.items():
-        if far.tier is Tier.HOST or not far.known or statement.of(port, "enabled") == "false":
-            continue
+    if not any(way in values for values in statement.ports.values() for way in _WAYS):
+        return bound
+    for port in dict.fromkeys((*statement.fars, *statement.ports)):
         for way in _WAYS:
             for name in str(statement.of(port, way) or "").replace(",", " ").split():
                 ports = bound.setdefault(name, [])
-                if port not in ports:
+                if port not in ports and statement.of(port, "enabled") != "false":
                     ports.append(port)
     return bound
 

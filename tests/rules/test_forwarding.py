@@ -12,7 +12,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
-from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
+from fabricc.rules.forwarding import STILL, STRICT, _filter_findings, _unnumbered_ospf
 from fabricc.rules.routing import OPEN
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
@@ -243,3 +243,31 @@ def test_a_route_beside_a_drop_is_reported_at_the_drop(system: str) -> None:
     statement = read_statement(device, Place(Tier.TOR), {})
     found = list(_partly_dropped(statement, sessions_of(statement)))
     assert [(each.code, each.line) for each in found] == [("FAB9660", 3)]
+
+
+FILTERED = {
+    "RoCE on a lossless port to hosts": ({"interface[swp1]/pfc": "3"}, "host", "RoCE"),
+    "RoCE on a port to hosts without PFC": ({}, "host", ""),
+    "BGP of a party outside": ({"bgp/neighbor[10.66.11.0]/remote_asn": 65000}, "", "BGP"),
+    "BGP on a port without a session": ({}, "", ""),
+    "BGP on a shut port": (
+        {"bgp/neighbor[10.66.11.0]/remote_asn": 65000, "interface[swp1]/enabled": "false"},
+        "",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILTERED)
+def test_a_filter_is_judged_by_what_its_port_carries(case: str) -> None:
+    own, tier, dropped = FILTERED[case]
+    facts: dict[str, Value] = {
+        "bgp/asn": 65101, "interface[swp1]/ipv4": "10.66.11.1/31", "interface[swp1]/access_list_in": "K",
+        "access_list[K]/0": "deny udp any any eq 4791" if "RoCE" in case else "deny tcp any any eq 179",
+        "access_list[K]/1": "permit ip any any", **own,
+    }  # fmt: skip
+    device = Device("lf1", Kind.SWITCH, "eos", {}, {}, Contents(Reading(facts)))
+    fars = {"swp1": LinkPeer(End("h01", "eth0"), Tier(tier), known=True)} if tier else {}
+    statement = read_statement(device, Place(Tier.TOR), fars)
+    found = list(_filter_findings(statement, sessions_of(statement)))
+    assert [each.message.split()[-1] for each in found] == [dropped] * bool(dropped)
