@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import find_own_errors
+from fabricc.compiler.recheck import list_proof_findings
 from fabricc.compiler.result import exit_status
 from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
 from fabricc.operate.maintain.report import as_json, render_maintenance
@@ -28,7 +28,10 @@ def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
-    found = replace(found, findings=(*find_own_errors(compiled), *found.findings))
+    proof = tuple(
+        replace(each, position=None) for each in list_proof_findings(compiled)
+    )  # of no file on disk
+    found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found))
     else:

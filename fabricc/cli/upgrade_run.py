@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import find_own_errors
+from fabricc.compiler.recheck import list_proof_findings
 from fabricc.compiler.result import exit_status
 from fabricc.operate.upgrade import Release, UpgradeRequest, as_json, prepare_upgrade, render_upgrade
 
@@ -28,7 +28,10 @@ def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request:
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
-    found = replace(found, findings=(*find_own_errors(compiled), *found.findings))
+    proof = tuple(
+        replace(each, position=None) for each in list_proof_findings(compiled)
+    )  # of no file on disk
+    found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found, str(spec)))
     else:

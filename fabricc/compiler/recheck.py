@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,6 +180,7 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
     """Return the errors and warnings of `check` on the tree of a spec, without the tree.
 
     The files are rendered and proved where the spec has text of its own; else the rules run on the planned facts.
+    Warnings of the plan itself are not among them.
     """
     if not has_own_text(compiled):
         return group_findings(compiled, find_plan_findings(compiled))
@@ -189,11 +191,34 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
     return tuple(each for each in found if each.severity is not Severity.NOTE)
 
 
-def find_own_errors(compiled: Compiled) -> tuple[Diagnostic, ...]:
-    """Return the errors that text or figures of the user's own cause, with which no tree is built of the spec."""
-    found = list_proof_findings(compiled) if has_own_text(compiled) else ()
-    errors = (each for each in found if each.severity is Severity.ERROR)
-    return tuple(replace(each, position=None) for each in errors)  # its file is in no repository
+def list_device_findings(compiled: Compiled, name: str) -> tuple[Diagnostic, ...]:
+    """Return the errors of `check` on a spec, and its warnings about one device; none for other names."""
+    parts = (compiled, *compiled.networks.values()) if compiled.infiniband is None else ()
+    places = [(part.fabric, at) for part in parts if (at := part.fabric.find(name)) is not None]
+    if not places:
+        return ()
+    if not has_own_text(compiled):
+        return _select_findings(group_findings(compiled, find_plan_findings(compiled, [name])), name)
+    found: list[Diagnostic] = []
+    for fabric, at in places:
+        outcome = Outcome(Work(fabric, [[at]], None), 1)  # a group of many devices does not name them all
+        with suppress(EmitError):
+            outcome.run(None, "")
+        found += outcome.among_themselves(compiled.spec.cluster)
+    found = apply_severities(soften_breaches(found, compiled.spec), compiled.spec.accept)
+    whole = _select_findings(list_proof_findings(compiled), name)
+    known = {each.code for each in whole}
+    return (*whole, *(each for each in _select_findings(found, name) if each.code not in known))
+
+
+def _select_findings(found: Iterable[Diagnostic], name: str) -> tuple[Diagnostic, ...]:
+    """Return the errors, and the warnings whose message names a device; their files are in no repository."""
+    return tuple(
+        replace(each, position=None)
+        for each in found
+        if each.severity is Severity.ERROR
+        or (each.severity is Severity.WARNING and name in re.findall(r"[\w.-]+", each.message))
+    )
 
 
 def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:

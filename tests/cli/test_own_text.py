@@ -351,19 +351,23 @@ def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> N
     assert "FAB9601" in reported  # the other end has no password
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("maintain", "spine01a", "--window", "2h"),
-        ("upgrade", "--to", "frr-10.6", "--keep", "50%"),
-        ("migrate", "before.yaml"),
-    ],
-)
-def test_a_plan_for_a_spec_that_does_not_build_has_its_errors(
-    repo: Path, fabricc: Fabricc, words: tuple[str, ...]
-) -> None:
+PLANS = {
+    "maintain": ("maintain", "spine01a", "cluster.yaml", "--window", "2h"),
+    "upgrade": ("upgrade", "cluster.yaml", "--to", "frr-10.6", "--keep", "50%"),
+    "migrate": ("migrate", "before.yaml", "cluster.yaml"),
+    "explain": ("explain", "cluster.yaml", "spine01a"),
+}
+
+
+@pytest.mark.parametrize("verb", PLANS)
+def test_a_plan_has_the_errors_and_warnings_of_the_build(repo: Path, fabricc: Fabricc, verb: str) -> None:
     (repo / "before.yaml").write_text((repo / "cluster.yaml").read_text())
-    add_overlay(repo, "ip route 10.0.0.0/30 blackhole\n", OVERLAYS.replace("tor", "spine"))
-    ran = fabricc(words[0], *words[1:], "cluster.yaml")
+    (repo / "less.conf").write_text("router bgp *\n address-family ipv4 unicast\n  maximum-paths *\n")
+    less = "  - {file: less.conf, nos: frr, into: frr.conf, tiers: [spine], removes: true}\n"
+    add_overlay(repo, "ip route 10.0.0.0/30 blackhole\n", OVERLAYS.replace("tor", "spine") + less)
+    ran = fabricc(*PLANS[verb])
     assert ran.status == 1
-    assert re.search("error FAB9660:? spine01a", ran.out + ran.err)
+    found = re.findall(r"(?:error|warning) FAB\d+", ran.out + ran.err)
+    assert {"error FAB9660", "warning FAB6007"} <= {*found}
+    if verb != "upgrade":  # it compares another release
+        assert "warning FAB5202" not in found, "of the spec, which `build` lists"

@@ -64,7 +64,12 @@ def describe_review(review: Review) -> Iterator[str]:
     """Yield the verdict of a review and its findings, a line each."""
     devices = sum(len(group.devices) for group in review.groups)
     yield f"{plural(devices, 'device')}, {review.impact.label}, {review.risk} risk"
-    yield from (f"  {each.severity} {each.code} {each.message}" for each in review.proof_findings)
+    yield from (f"  {each.severity} {each.code} {each.message}" for each in _list_findings(review))
+
+
+def _list_findings(review: Review) -> list[Diagnostic]:
+    """Return the errors and warnings that only the newer side has, as `diff` lists them."""
+    return [each for each in review.findings if each.severity is not Severity.NOTE]
 
 
 def encode_review(review: Review) -> dict[str, Any]:
@@ -79,7 +84,7 @@ def encode_review(review: Review) -> dict[str, Any]:
         "drain": drain_steps(review),
         "access": sorted(review.access_changes),
         "weakened": sorted(review.safeguards_lost),
-        "findings": [{"code": each.code, "message": each.message} for each in review.proof_findings],
+        "findings": [{"code": each.code, "message": each.message} for each in _list_findings(review)],
     }
 
 

@@ -23,6 +23,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
+from fabricc.compiler.recheck import list_device_findings
 from fabricc.compiler.render.switch_files import overlay_lines, render_switch
 from fabricc.fabric.model import Host
 from fabricc.front.spec.lock import lines_of
@@ -52,7 +53,8 @@ class Answer:
     """An explanation, and what was found on the way to it.
 
     Attributes:
-        findings: that a line's tree is of another state of the spec, or the file edited since.
+        findings: those of `check` about a device; that a line's tree is of another state of the spec, or the file
+            edited since.
         sources: file name -> text, of the files that findings point into.
     """
 
@@ -87,7 +89,9 @@ def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = N
         raise ValueError(f"'{first}' is neither a code nor a line of a file")
     compiled = _plan_spec(_find_spec(Path(first)))
     try:
-        return Answer(of_any(compiled, words[0], words[1:]), (), compiled.sources)
+        explanation = of_any(compiled, words[0], words[1:])
+        found = list_device_findings(compiled, words[0].partition(":")[0])
+        return Answer(explanation, found, compiled.sources)
     except FindingsError as error:
         raise SubjectError.of(error.diagnostics, compiled.sources) from None
 
