@@ -185,6 +185,16 @@ def test_models_may_have_the_spelling_of_a_quote(fabricc: Fabricc, tmp_path: Pat
     assert f"The switches run {spec['tors']['nos']}; --nos also takes cumulus-" in done.out
 
 
+def test_working_state_of_a_build_is_ignored_in_every_folder(fabricc: Fabricc, tmp_path: Path) -> None:
+    assert fabricc("init", str(tmp_path)).status == 0
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    paths = ["build/.zone-a.lock", "halls/north one/build/.zone-a.lock", "halls/build/zone-a/manifest.json"]
+    command = ["git", "-C", str(tmp_path), "check-ignore", "--", *paths]
+    assert (
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines() == paths[:2]
+    )
+
+
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
     gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
     assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
