@@ -75,7 +75,7 @@ def check_committed(
             commit = history.commit(revision)
             path = _path_below(history.top, folder)
             if (own := history.extract(commit, spec, inputs)) is None:
-                raise GitError(f"{revision} has no {spec.name} in this folder")
+                raise GitError(f"{revision} has no {visible_path(history.prefix + spec.name)}")
             built, texts = build_tree(own, out, jobs=jobs, frozen=True, progress=progress)
             result, sources = _with_own_folder(built, texts, inputs, spec.parent)
             if built.tree is None:

@@ -24,7 +24,7 @@ check_trees() {
   cluster="$(git cat-file blob "$HEAD:$SPEC" 2>/dev/null |
     isolated -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)["cluster"])' 2>/dev/null)" || cluster=
   for each in build "$(dirname "$SPEC")/build"; do
-    if [ "$each" != ./build ] && git cat-file -e "$HEAD:$each/$cluster" 2>/dev/null; then trees+=("$each"); fi
+    if [ -n "$cluster" ] && [ "$each" != ./build ] && git cat-file -e "$HEAD:$each/$cluster" 2>/dev/null; then trees+=("$each"); fi
   done
   if [ -n "${TREE:-}" ]; then trees=("$TREE"); fi
   for each in "${trees[@]:-build}"; do

@@ -193,7 +193,7 @@ def gone_spec(history: SpecHistory, base: str, name: str, revision: str) -> Base
         return BaseError(
             "FAB9036", message, f"Name the spec of cluster '{cluster}' there: {visible_path(moved[0])}."
         )
-    remedy = f"With the spec, every device of cluster '{cluster}' would leave: retire the cluster on purpose."
+    remedy = f"Every device of cluster '{cluster}' would leave. To retire it, remove the spec from CI's list before."
     return BaseError("FAB9036", message, remedy)
 
 

@@ -14,6 +14,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severi
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
+from fabricc.base.foreign.git_objects import visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
@@ -134,7 +135,7 @@ def _revision_inputs(
         if path is None:
             raise GitError(f"{base} has no {found.history.prefix}{found.name}")
         shown = f"{base}:{found.history.prefix}{found.name}"
-        before = _compile_side(path, shown, shown)
+        before = _compile_side(path, shown, shown, older=True)
         notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
         notices += tuple(_unpinned_base(before, new, chosen.base_label))
         sides = _spec_inputs(before, new, chosen.base_label, chosen.head_label, str(spec))
@@ -181,7 +182,7 @@ def _newer_side(
     before_merge = history.file(history.commit(head), spec.name)
     if before_merge is None:
         raise spec_search.gone_spec(history, chosen.base, spec.name, head) or GitError(
-            f"{head} has no {spec.name} in this folder"
+            f"{head} has no {visible_path(history.prefix + spec.name)}"
         )
     place, name = chosen.head_history, spec.name
     merged = place.file(chosen.head, name)
@@ -198,7 +199,7 @@ def _newer_side(
         place, name = found.history, found.name
     path = place.extract(chosen.head, Path(name), folder)
     if path is None:
-        raise GitError(f"{head} has no {spec.name} in this folder")
+        raise GitError(f"{head} has no {visible_path(place.prefix + name)}")
     new = _compile_side(path, str(spec), f"{head}:{place.prefix}{name}")
     return new, _spec_bytes(new)
 
@@ -266,8 +267,8 @@ def _under_policies_of_base(
     return replace(sides, policies=policies, spec_policy=stated or sides.spec_policy)
 
 
-def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
-    """Return the planned spec, named `shown` in diagnostics.
+def _compile_side(path: Path, shown: str, where: str = "", *, older: bool = False) -> Compiled:
+    """Return the planned spec of a work tree or of `where` in Git, named `shown` in diagnostics.
 
     Raises:
         InputError: it does not compile.
@@ -279,7 +280,12 @@ def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
         return compiled
     found = compiled.diagnostics
     if where:
-        remedy = f"`git show {shell_word(where)}` is the compiled text; correct the newer side against it."
+        remedy = f"`git show {shell_word(where)}` is the compiled text; "
+        remedy += (
+            "correct the newer side against it."
+            if older
+            else "commit a spec and a lock that `build` accepts."
+        )
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
     raise InputError.of(found, compiled.sources)
 

@@ -127,11 +127,20 @@ def test_a_base_that_does_not_compile_is_reported_by_its_revision(
     git(repo, "commit", "-qam", "broken")
     git(repo, "checkout", "-qB", "topic")
     edit(repo, "sn5xxx", "sn5400")
+    git(repo, "commit", "-qam", "repaired")
     status, _, err = fabricc("diff", "site/cluster.yaml", "--base", "main")
     assert status == 1
     assert "main:site/cluster.yaml" in err
     assert "FAB9022" in err
+    assert "correct the newer side against it" in err
     assert "fabricc-diff-" not in err
+    git(repo, "checkout", "-qb", "broken")
+    edit(repo, "sn5400", "sn5xxx")
+    git(repo, "commit", "-qam", "broken again")
+    status, _, err = fabricc("diff", "site/cluster.yaml", "--base", "topic", "--head", "broken")
+    assert (status, "commit a spec and a lock that `build` accepts" in err) == (1, True)
+    status, _, err = fabricc("diff", "site/other.yaml", "--base", "topic", "--head", "broken")
+    assert (status, "broken has no site/other.yaml" in err) == (1, True)
 
 
 def test_a_change_is_held_to_the_policy_of_the_base(repo: Path, fabricc: Callable[..., Ran]) -> None:
