@@ -110,9 +110,10 @@ class OutlierPlace(NamedTuple):
 
 
 def _odd_word(own: Value | None, value: Value | None) -> str:
-    """Return the word of a value that the expected one does not have."""
+    """Return the last word of a value that the expected one does not have: the first ones are those of its kind."""
     words = set(str(value).split())
-    return next((word for word in str(own).split() if word not in words), "") if " " in str(value) else ""
+    odd = [word for word in str(own).split() if word not in words]
+    return odd[-1] if odd and " " in str(value) else ""
 
 
 def _compare_ports(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.rules import (
     access,
     announcements,
+    blocked_routes,
     duplicates,
     forwarding,
     incomplete,
@@ -40,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     *access.RULES,
     *static_routes.RULES,
     *announcements.RULES,
+    *blocked_routes.RULES,
     *duplicates.RULES,
     *next_hops.RULES,
     *overlaps.RULES,

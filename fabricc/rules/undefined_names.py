@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
+from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -106,14 +107,24 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
                     defined[kind].add(match[1])
                 elif usage.fullmatch(path):
                     use(kind, value, path)
-        elif (path[0] in "bv" and _PROCESS.fullmatch(path)) or (
-            path[0] == "v" and _INSTANCE_POLICY.fullmatch(path) and ":" not in str(value) and value != "auto"
+        elif (
+            (path[0] == "b" and installing_map(path))
+            or (path[0] in "bv" and _PROCESS.fullmatch(path))
+            or (
+                path[0] == "v"
+                and _INSTANCE_POLICY.fullmatch(path)
+                and ":" not in str(value)
+                and value != "auto"
+            )
         ):
             use("route_map", value, path)
     for key, values in statement.sessions.items():
         for leaf, kind in _SESSION.items():
             if (named := values.get(leaf)) is not None:
                 use(kind, named, session_path(key, leaf))
+        for leaf, named in values.items():
+            for name in maps_of_condition(leaf, named):
+                use("route_map", name, session_path(key, leaf))
     for port, values in statement.ports.items():
         for leaf, kind in _PORTS.items():
             if (named := values.get(leaf)) is not None:
@@ -162,6 +173,8 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, _CLAUSE[word]
         elif word == "add_community" and ":" not in name and names_communities(system):
             yield name, "community_list"
+        elif word == "call":
+            yield name, "route_map"
 
 
 _VLAN = re.compile(r"(?:vrf\[[^]]*\]/)?(?:vlan|evpn/segment|vxlan/vlan)\[(\d+)\](?:/.*)?")

@@ -16,6 +16,7 @@ from tests.audit.faults import (
     policies,
     ports,
     preferences,
+    routes,
     sessions,
     traffic,
 )
@@ -38,6 +39,7 @@ GROUPS = {
     "policies": policies.KINDS,
     "preferences": preferences.KINDS,
     "incomplete": incomplete.KINDS,
+    "routes": routes.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
+from tests.audit.faults import routes
 from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts
 from tests.audit.faults.seeds import KINDS, WITH_HOSTS, name_findings, plant
 
@@ -56,6 +57,7 @@ PLACED = [
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
+PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits]
 
 
 @pytest.mark.spread(3)

@@ -1,0 +1,53 @@
+"""Settings by which a switch keeps routes of BGP out: facts of FRR and of systems that run it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fabricc.fabric.facts import Value
+
+_DISTANCE = re.compile(r"bgp/setting\[(?:ipv[46] )?distance bgp\]")
+_TABLE_MAP = re.compile(r"bgp/setting\[(?:ipv[46] table-map|ipv?6? protocol route-map)\]")
+_PROFILE = re.compile(r"bfd/setting\[(?:profile \S+ )?shutdown\]")
+_UNREACHABLE = "255"
+"""The distance of a route that is never installed (FRR, zebra/zebra.h: DISTANCE_INFINITY)."""
+_ANNOUNCED_IF = re.compile(r"setting\[(?:ipv[46] )?advertise-map\]")
+_SHUT_BY_DEFAULT = "bgp/setting[default shutdown]"
+_NO_CAPABILITIES = "setting[dont-capability-negotiate]"
+AVOIDED = ("graceful-shutdown", "65535:0", "blackhole", "65535:666")
+"""Communities by which the receivers of a route avoid it, or drop its packets (RFC 8326, RFC 7999)."""
+
+
+def installs_none(path: str, value: Value) -> bool:
+    """Return whether a fact states the distance of external routes that no route with it is installed."""
+    return _DISTANCE.fullmatch(path) is not None and str(value).split()[:1] == [_UNREACHABLE]
+
+
+def installing_map(path: str) -> bool:
+    """Return whether a fact names the map which decides about the routes of BGP that are installed."""
+    return _TABLE_MAP.fullmatch(path) is not None
+
+
+def shuts_detection(path: str) -> bool:
+    """Return whether a fact states that BFD, or a profile of it, is shut (FRR user guide, "BFD")."""
+    return _PROFILE.fullmatch(path) is not None
+
+
+def fact_that_shuts(facts: Mapping[str, Value]) -> str:
+    """Return the fact that shuts sessions which state nothing else (`bgp default shutdown` of FRR), "" if none."""
+    return _SHUT_BY_DEFAULT if facts.get(_SHUT_BY_DEFAULT) == "true" else ""
+
+
+def fact_without_capabilities(values: Iterable[str]) -> str:
+    """Return the fact of a session by which it offers no capabilities, and so no AS number of 32 bits; "" if none."""
+    return _NO_CAPABILITIES if _NO_CAPABILITIES in values else ""
+
+
+def maps_of_condition(leaf: str, value: Value) -> tuple[str, ...]:
+    """Return the maps of a conditional announcement, `OWN exist-map OTHERS` of FRR."""
+    words = str(value).split() if _ANNOUNCED_IF.fullmatch(leaf) else []
+    return tuple(words[::2])

@@ -1,0 +1,325 @@
+"""Find settings beside the policies of sessions by which a switch accepts, announces or installs no route.
+
+These are lists of a session, distances, maps of the process, and policies that turn a mark of a draining switch around.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.route_blocks import (
+    AVOIDED,
+    fact_that_shuts,
+    fact_without_capabilities,
+    installing_map,
+    installs_none,
+    shuts_detection,
+)
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
+from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.routing import POLICY as REFUSED
+from fabricc.rules.routing import UNUSED
+from fabricc.rules.rule import BGP, POLICY, Input, SwitchRule
+from fabricc.rules.sessions import external_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Key, Sessions
+
+POINTLESS = "FAB9695"
+_WAYS = {
+    "in": ("prefix_list_in", "filter_in", "distribute_in"),
+    "out": ("prefix_list_out", "filter_out", "distribute_out"),
+}
+_LISTS = {"prefix_list": "prefix list", "as_path_list": "list of AS paths", "access_list": "access list"}
+_SHORT = 65535
+"""The largest AS number of 16 bits."""
+
+
+def _to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
+    """Return the external sessions over links to other switches that are known."""
+    return [
+        (key, values)
+        for key, values in external_sessions(statement)
+        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+    ]
+
+
+def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report lists of sessions with other switches that permit no route: of others inwards, and none outwards."""
+    joined = _to_switches(statement, sessions)
+    for way, leaves in _WAYS.items():
+        closed: dict[str, list[Key]] = {}
+        for key, values in joined:
+            for leaf in leaves:
+                if leaf in values and _permits_none(statement, str(values[leaf]), way, values):
+                    closed.setdefault(leaf, []).append(key)
+        for leaf, keys in closed.items():
+            kind, name = _kind_and_name(str(statement.sessions[keys[0]][leaf]))
+            who = join_words([neighbor for _, neighbor in keys], 2)
+            effect = "accepts no route from" if way == "in" else "announces no route to"
+            of = " of other switches" if way == "in" else ""
+            message = f"{statement.name} {effect} {who}: the {_LISTS[kind]} {name} permits none{of}"
+            remedy = "Permit the prefixes of the fabric in the list, or remove it from the sessions."
+            path = session_path(keys[0], leaf)
+            yield finding_at(
+                REFUSED, statement.device, path, message, f"{leaf} permits none", Severity.WARNING, remedy
+            )
+
+
+def _kind_and_name(value: str) -> tuple[str, str]:
+    """Return kind and name of a list; a value without a kind names a prefix list."""
+    kind, _, name = value.rpartition(" ")
+    return (kind, name) if kind in _LISTS else ("prefix_list", value)
+
+
+def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
+    kind, name = _kind_and_name(value)
+    entries = [
+        str(text)
+        for path, text in statement.facts_below(f"{kind}[{name}]/").items()
+        if is_number(split_list_path(path, kind)[1])
+    ]
+    if not entries:
+        return False
+    if kind == "as_path_list":
+        return way == "in" and _refuses_paths(entries, session.get("remote_asn"))
+    if kind == "access_list":
+        return all(text.startswith("deny") for text in entries)
+    permitted = [text.split()[0] for text in entries if not text.startswith("deny")]
+    return not permitted or (way == "in" and all(_is_own(statement, text) for text in permitted))
+
+
+def _is_own(statement: Statement, text: str) -> bool:
+    """Return whether a prefix is inside an aggregate of the switch, or its loopback."""
+    try:
+        prefix = ip_network(text, strict=False)
+        aggregates = [
+            ip_network(split_list_path(path, "bgp/aggregate")[0].removesuffix("]"), strict=False)
+            for path in statement.facts_below("bgp/aggregate[")
+        ]
+        loopbacks = [
+            ip_network(str(statement.rest[path]), strict=False)
+            for path in ("loopback/ipv4", "loopback/ipv6")
+            if path in statement.rest
+        ]
+    except ValueError:
+        return False
+    return any(
+        each.version == prefix.version and prefix.subnet_of(each)  # type: ignore[arg-type]
+        for each in (*aggregates, *loopbacks)
+    )
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
+    """Return whether a list denies the path of the neighbor alone, and with each AS number that the list names."""
+    if not isinstance(neighbor, int):
+        return False
+    origins = dict.fromkeys(number for text in entries for number in _NUMBER.findall(text))
+    paths = [str(neighbor), *(f"{neighbor} {origin}" for origin in origins)]
+    return not any(_permits_path(entries, path) for path in paths)
+
+
+def _permits_path(entries: list[str], path: str) -> bool:
+    """Return what the first entry decides that matches; `_` is a boundary (FRR user guide, "AS Path Access Lists")."""
+    for text in entries:
+        action, _, form = text.partition(" ")
+        try:
+            if re.search(form.strip('"').replace("_", r"(?:^|[ ,{}()]|$)"), path):
+                return action == "permit"
+        except re.error:
+            return True
+    return False
+
+
+def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a distance, and maps of the process, with which no route of BGP is installed."""
+    for path, value in statement.facts_below("bgp/setting[").items():
+        why = ""
+        if installs_none(path, value):
+            why = f"the distance {str(value).split()[0]} is that of an unreachable route"
+        elif installing_map(path) and _denies(statement, str(value)):
+            why = f"the map {value} permits none"
+        if why:
+            message = f"{statement.name} installs no route of BGP: {why}"
+            remedy = "Remove the setting, or permit the prefixes of the fabric in it."
+            paths = (*statement.facts_below(f"route_map[{value}]/"), path)
+            yield finding_at(
+                POINTLESS, statement.device, paths, message, "not installed", Severity.WARNING, remedy
+            )
+
+
+def _denies(statement: Statement, name: str) -> bool:
+    """Return whether a route map has clauses, each of which denies."""
+    clauses = [
+        str(value)
+        for path, value in statement.facts_below(f"route_map[{name}]/").items()
+        if is_number(split_list_path(path, "route_map")[1])
+    ]
+    return bool(clauses) and all(clause.startswith("deny") for clause in clauses)
+
+
+_SOURCE = "bgp/source["
+
+
+def _foreign_source(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a source address for learned routes that no port of the switch has."""
+    for path, value in statement.facts_below(_SOURCE).items():
+        address = str(value).split(" ", 1)[0]
+        if sessions.addresses and address not in sessions.addresses:
+            message = (
+                f"{statement.name} sets the source {address} on routes of BGP, which is no address of it: the kernel "
+                "refuses them"
+            )
+            remedy = "Name the address of the loopback."
+            yield finding_at(
+                POINTLESS,
+                statement.device,
+                path,
+                message,
+                "foreign source",
+                Severity.WARNING,
+                remedy,
+                word=address,
+            )
+
+
+def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions that never come up: shut by default, or without the capability of a large AS number."""
+    shut = fact_that_shuts(statement.rest)
+    if shut and (
+        keys := [key for key, values in _to_switches(statement, sessions) if "enabled" not in values]
+    ):
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = f"{statement.name}: the sessions with {who} are shut, as sessions are by default here"
+        remedy = "Remove the default, or enable the sessions."
+        yield finding_at(IDLE, statement.device, shut, message, "shut session", Severity.WARNING, remedy)
+    bare = [
+        (key, leaf)
+        for key, values in _to_switches(statement, sessions)
+        if (leaf := fact_without_capabilities(values)) and (sessions.stated[key].asn or 0) > _SHORT
+    ]
+    if bare:
+        who = join_words([neighbor for (_, neighbor), _ in bare], 2)
+        message = (
+            f"{statement.name}: the session with {who} offers no capabilities, and so no AS number above {_SHORT}: "
+            "it is never up"
+        )
+        remedy = "Let the session negotiate capabilities (RFC 6793)."
+        paths = session_path(*bare[0])
+        yield finding_at(IDLE, statement.device, paths, message, "no capabilities", Severity.WARNING, remedy)
+
+
+def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that BFD is shut on a switch whose sessions use it."""
+    if any(values.get("bfd") == "true" for values in statement.sessions.values()):
+        for path in statement.facts_below("bfd/setting["):
+            if shuts_detection(path):
+                message = (
+                    f"{statement.name}: BFD is shut, so silent failures are noticed by the hold time alone"
+                )
+                remedy = "Enable BFD, or remove it from the sessions."
+                yield finding_at(
+                    UNUSED, statement.device, path, message, "BFD shut", Severity.WARNING, remedy
+                )
+
+
+_SHUTDOWN = "65535:0"
+_MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
+_PREFERENCE = 100
+"""The local preference of a route that states none (all six systems)."""
+
+
+def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies by which routes of a draining switch are preferred or not seen, and own routes are avoided."""
+    joined = _to_switches(statement, sessions)
+    used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
+    lists = {
+        split_list_path(path, "community_list")[0].removesuffix("]"): (path, str(value))
+        for path, value in statement.facts_below("community_list[").items()
+        if path.endswith("]")
+    }
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        words = str(value).split()
+        if not is_number(number) or words[0] != "permit":
+            continue
+        if name in used["import"] and "community_list" in words:
+            yield from _turned_import(statement, path, name, words, lists)
+        added = _added_communities(words)
+        if (
+            name in used["export"]
+            and len(words) > 1
+            and (mark := next((e for e in added if e in AVOIDED), ""))
+        ):
+            message = (
+                f"{statement.name}: {name} marks its routes with {mark}: the receivers avoid or drop them"
+            )
+            remedy = "Remove the community from the policy."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
+            )  # fmt: skip
+
+
+def _added_communities(words: list[str]) -> list[str]:
+    """Return the communities that a clause adds, `set community A B` or `add_community A`."""
+    for at, word in enumerate(words[:-1]):
+        if word == "add_community" or (word == "community" and words[at - 1] == "set"):
+            return words[at + 1 :]
+    return []
+
+
+def _turned_import(
+    statement: Statement, path: str, name: str, words: list[str], lists: Mapping[str, tuple[str, str]]
+) -> Iterator[Finding]:
+    listed = words[words.index("community_list") + 1]
+    list_path, members = lists.get(listed, ("", ""))
+    preference = words[words.index("local_preference") + 1] if "local_preference" in words else ""
+    if not members or not is_number(preference):
+        return
+    marked = _SHUTDOWN in members.split(", ")
+    if marked and int(preference) >= _PREFERENCE:
+        message = (
+            f"{statement.name}: {name} gives routes of a switch in graceful shutdown the local preference "
+            f"{preference}, which is not below that of others"
+        )
+        remedy = "Set the local preference 0 (RFC 8326)."
+        paths = (f"{path}/local_preference", path)
+        yield finding_at(
+            POINTLESS, statement.device, paths, message, "graceful shutdown", Severity.WARNING, remedy,
+            word="local-preference",
+        )  # fmt: skip
+    elif not marked and preference == "0" and _MEANT.search(listed):
+        message = (
+            f"{statement.name}: {listed} is {members}, and graceful shutdown is {_SHUTDOWN} (RFC 8326): no draining "
+            "switch is noticed"
+        )
+        remedy = f"Permit {_SHUTDOWN} in the list."
+        yield finding_at(
+            POINTLESS, statement.device, list_path, message, "graceful shutdown", Severity.WARNING, remedy
+        )
+
+
+RULES = (
+    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
+    SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),
+    SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
+)
