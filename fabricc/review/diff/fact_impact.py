@@ -154,6 +154,8 @@ def change_direction(
         return "far" if _is_far(before, after) else operation
     if "less" in impacts and _is_less(before, after):
         return "less"
+    if "limit" in row.tags:
+        return operation if after is None or _is_raised(before, after) else "less"
     return "less" if "safeguard" in row.tags and _is_off(before, after, row.type) else operation
 
 
@@ -328,6 +330,12 @@ def _is_far(before: Value | None, after: Value | None) -> bool:
         return True
     old, new = int(before), int(after)
     return max(old, new) > _FACTOR * min(old, new)
+
+
+def _is_raised(before: Value | None, after: Value | None) -> bool:
+    """Return whether a limit is higher than before; a new one may be below the default."""
+    old, new = str(before).rpartition(" "), str(after).rpartition(" ")
+    return old[0] == new[0] and is_number(old[2]) and is_number(new[2]) and int(new[2]) > int(old[2])
 
 
 def _is_off(before: Value | None, after: Value | None, kind: str | tuple[str, ...]) -> bool:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
+from fabricc.review.diff.fact_impact import DeviceStates, change_direction, judge_statement, row_of
+from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import differ_in_text, file_diffs
-from fabricc.review.diff.unread import text_changes
+from fabricc.review.diff.unread import HARMLESS, text_changes
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
 
@@ -35,3 +39,56 @@ def test_half_a_character_in_a_line_is_compared_as_any_other() -> None:
         text_changes("sonic", [], [*many, f"TABLE|row odd: {odd}"])[0].after for odd in ("\ud800", "\ud801")
     }
     assert len(texts) == 2
+
+
+LINES = {
+    "eos": {
+        "alias shb show ip bgp summary": True, "management console / idle-timeout 30": True,
+        "alias show show version": False, "alias shx show version | bash reload": False, "alias r reload": False,
+    },
+    "nxos": {
+        "cli alias name shb show ip bgp summary": True, "line console / exec-timeout 10": True,
+        "cli alias name configure show version": False, "line console / speed 9600": False,
+    },
+    "junos": {
+        "system ports console log-out-on-disconnect": True, "system login idle-timeout 30": True,
+        "system ports console disable": False, "system ports console insecure": False,
+    },
+    "sonic": {
+        "SERIAL_CONSOLE|POLICIES inactivity_timeout: 15": True,
+        "SERIAL_CONSOLE|POLICIES sysrq_capabilities: enabled": False,
+    },
+    "cumulus": {
+        "- set: / service: / snmp-server: / system-location: hall-3": True,
+        "- set: / service: / snmp-server: / enable: 'on'": False,
+    },
+    "frr": {
+        "router bgp 4200524288 / bgp log-neighbor-changes": True, "line vty / exec-timeout 10 0": True,
+        "line vty / access-class X": False, "service advanced-vty": False,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nos", LINES)
+def test_lines_without_an_effect_and_unknown_ones_are_distinguished(nos: str) -> None:
+    found = {line: text_changes(nos, [], [line])[0].subject == HARMLESS for line in LINES[nos]}
+    assert found == LINES[nos]
+
+
+LIMITS = {
+    "eos": "qos/setting[policy-map copp-system-policy class copp-system-arp shape]",
+    "nxos": "platform/setting[rate-limiter bfd 10]",
+    "junos": "platform/setting[ddos-protection protocols bfd aggregate bandwidth]",
+    "cumulus": "platform/setting[policer arp rate]",
+}
+
+
+@pytest.mark.parametrize("nos", LIMITS)
+def test_a_limit_before_the_cpu_is_weaker_unless_it_is_raised(nos: str) -> None:
+    def direct(before: str | None, after: str | None) -> str:
+        return change_direction(LIMITS[nos], before, after, DeviceStates({}, {}), row_of(LIMITS[nos], nos))
+
+    assert judge_statement(LIMITS[nos], "less", nos).impact is Impact.NONE
+    assert direct(None, "pps 10") == direct("pps 20", "pps 10") == direct("pps 20", "kbps 30") == "less"
+    assert direct("pps 20", "pps 30") == "~"
+    assert direct("pps 20", None) == "-"
