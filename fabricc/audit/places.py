@@ -1,13 +1,18 @@
-"""Find the places of devices: tiers by distance from hosts, units by common hosts, pods and planes by links."""
+"""Find the places of devices: networks, tiers from the hosts up, units by common hosts, pods and planes by links.
+
+A network is the switches that links join, named by the files of the hosts on them. Planes are not networks: their ports
+are in one network, and have its name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import Placement, placement_of
 from fabricc.audit.tiers import DisjointSets, Graph, connected_parts, in_order, pair_of, tiers_of
+from fabricc.back import hosts as host_files
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number, natural_key
 from fabricc.facts.statement import Device, Kind, Place, Tier
@@ -15,7 +20,9 @@ from fabricc.facts.statement import Device, Kind, Place, Tier
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-    from fabricc.audit.model import Link
+    from fabricc.audit.model import FoundFabric, Link
+    from fabricc.facts.statement import Device
+
 
 T = TypeVar("T", bound="Hashable")
 
@@ -174,3 +181,41 @@ def _tor_rails(
         if len(nics) > 1 and len({tor for _, tor in ends}) > 1:
             several |= {tor for _, tor in ends}
     return {tor: min(some) for tor, some in served.items() if tor in several & set(tors) and len(some) == 1}
+
+
+RAILS = ""
+"""Name of the network that the top level of a spec describes."""
+
+
+def networks_by_switch(found: FoundFabric) -> dict[str, str]:
+    """Return switch -> its network; `RAILS` without evidence."""
+    names: dict[str, str] = {}
+    parts = switch_parts(found)
+    part_of = {name: number for number, part in enumerate(parts) for name in part}
+    votes: dict[int, Counter[str]] = defaultdict(Counter)
+    for link in found.links:
+        for near, far in link.ways:
+            if far.device in part_of and near.device in found.devices and near.device not in part_of:
+                network = network_of_fact(found.devices[near.device], f"interface[{near.port}]/")
+                votes[part_of[far.device]][network] += 1
+    for number, part in enumerate(parts):
+        names.update(dict.fromkeys(part, votes[number].most_common(1)[0][0] if votes[number] else RAILS))
+    return names
+
+
+def switch_parts(found: FoundFabric) -> list[set[str]]:
+    """Return the sets of switches that links join."""
+    joined: dict[str, set[str]] = {
+        name: set() for name in sorted(found.devices, key=in_order) if found.devices[name].kind is Kind.SWITCH
+    }
+    for link in found.links:
+        if link.a.device in joined and link.b.device in joined:
+            joined[link.a.device].add(link.b.device)
+            joined[link.b.device].add(link.a.device)
+    return connected_parts(joined)
+
+
+def network_of_fact(host: Device, start: str) -> str:
+    """Return the network of the file in which a host states the first fact whose path begins like this."""
+    file = next((file for path, (file, _) in host.reading.lines.items() if path.startswith(start)), "")
+    return host_files.network_of(file)

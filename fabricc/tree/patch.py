@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
-from fabricc.tree import swap
+from fabricc.tree import folders
 from fabricc.tree.errors import EmitError, name_failures
 from fabricc.tree.manifest import checked_path
 from fabricc.tree.stage import CREATE, StagedFile, read_existing
@@ -51,9 +51,9 @@ class Patch:
         """
         folder = folder_of(target)
         for each in (target, folder):
-            swap.refuse_mounts(each)
+            folders.refuse_mounts(each)
         try:
-            swap.remove_path(folder)
+            folders.remove_path(folder)
             folder.mkdir(mode=0o700)
         except OSError as error:
             raise EmitError.from_os(error) from None
@@ -121,7 +121,7 @@ class Patch:
         """Drop the staged files, unless they must be completed."""
         if not has_pending(self.target):
             with suppress(OSError):
-                swap.remove_path(self.folder)
+                folders.remove_path(self.folder)
 
 
 def folder_of(target: Path) -> Path:
@@ -197,7 +197,7 @@ def _drop_patch(target: Path, folder: Path) -> None:
     """Remove the record before the rest."""
     if (record := patch_of(target)) is not None:
         record.unlink(missing_ok=True)
-    swap.remove_path(folder)
+    folders.remove_path(folder)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.tree import folders, swap
+from fabricc.tree import folders
 from fabricc.tree import manifest as manifests
 from fabricc.tree.errors import EmitError, name_failures
 from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
@@ -99,11 +99,11 @@ class Stage:
         name = checked_cluster(cluster)
         target, folder, aside = out / name, out / f".{name}.next", out / f".{name}.old"
         for each in (target, folder, aside):
-            swap.refuse_mounts(each)
+            folders.refuse_mounts(each)
         try:
-            swap.recover_tree(target, aside)
+            folders.recover_tree(target, aside)
             before = _read_manifest(target)
-            swap.remove_path(aside)
+            folders.remove_path(aside)
             spare = folders.remove_files(folder)
             found = folders.walk_folder(target)
         except OSError as error:
@@ -214,10 +214,10 @@ class Stage:
             self._carry_file(path)
         if self.spare:
             folders.prune_folders(self.folder, self.spare - folders.folders_above([*ours, *foreign]))
-        swap.install_tree(self.folder, self.target, self.aside)
+        folders.install_tree(self.folder, self.target, self.aside)
         with suppress(OSError):  # the new tree is in place; the next build clears the rest
             folders.retire_folder(self.folder)
-            swap.remove_path(self.aside)
+            folders.remove_path(self.aside)
         return Committed(written, len(ours) - written, stale, diagnostics)
 
     def abandon(self) -> None:

@@ -20,7 +20,7 @@ from fabricc.operate.push.built_tree import read_source
 from fabricc.proof import tree as reading
 from fabricc.proof.signatures import sign_tree
 from fabricc.review.explain.answer import answer_question
-from fabricc.tree import swap
+from fabricc.tree import folders
 from fabricc.tree.exclusive import hold_lock, is_building
 from tests.trust.conftest import SPEC
 
@@ -41,7 +41,7 @@ class Build:
     def finish(self) -> None:
         """Do what the second build does at its end: write the lock, then exchange the trees."""
         self.change_inputs()
-        swap.install_tree(self.top / "later" / "build" / "lab", self.tree, self.top / "aside")
+        folders.install_tree(self.top / "later" / "build" / "lab", self.tree, self.top / "aside")
 
     def change_inputs(self) -> None:
         """Edit the spec, and write the lock as the second build does."""

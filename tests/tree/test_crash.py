@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.tree import EmitError, swap
+from fabricc.tree import EmitError, folders
 from fabricc.tree import stage as stages
 from tests.tree.samples import emit_tree, make_files
 from tests.tree.test_stage import file_states, verify
@@ -58,7 +58,7 @@ def test_kill_at_random_moments_leaves_a_whole_tree(tmp_path: Path) -> None:
 def test_kill_between_two_renames_is_recovered_where_folders_cannot_be_swapped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swap, "_exchange_folders", lambda *_: False)
+    monkeypatch.setattr(folders, "_exchange_folders", lambda *_: False)
     emit_tree(tmp_path, make_files(1))
     emit_tree(tmp_path, make_files(2))
     verify(tmp_path / "zone")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.tree import state, swap
+from fabricc.tree import folders, state
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def test_folders_of_any_depth_and_oddities_in_them_are_no_trouble(clone: Clone, 
         assert clone.reading("check", "build/lab")[0] in (0, 1)
         assert clone.fabricc("build", "cluster.yaml")[0] == 0
     finally:
-        swap.remove_path(clone.top / "build")
+        folders.remove_path(clone.top / "build")
     assert clone.secret.exists()
 
 

@@ -22,8 +22,7 @@ from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, err
 from fabricc.audit.adopt.words import UNNAMED_CA, lacks_log_ca
 from fabricc.audit.device import drop_invalid_addresses
 from fabricc.audit.model import FoundFabric
-from fabricc.audit.networks import RAILS, networks_by_switch
-from fabricc.audit.places import places_of
+from fabricc.audit.places import RAILS, networks_by_switch, places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines

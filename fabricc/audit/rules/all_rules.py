@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
-from fabricc.audit.networks import network_of_fact, networks_by_switch, switch_parts
+from fabricc.audit.places import network_of_fact, networks_by_switch, switch_parts
 from fabricc.audit.rules import invariant_rules
 from fabricc.audit.rules.invariant_rules import Designs, Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove

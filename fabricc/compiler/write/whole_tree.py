@@ -22,7 +22,7 @@ from fabricc.compiler.write.device import TreeFiles, Work, job_count, pieces_of
 from fabricc.compiler.write.outcome import Outcome, plan_texts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
-from fabricc.tree import EmitError, folders, swap
+from fabricc.tree import EmitError, folders
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.patch import complete_patch
@@ -130,7 +130,7 @@ def _emit_tree(
             stage.abandon()
             raise
         with suppress(OSError):
-            swap.remove_path(out / f".{name}.rejected")
+            folders.remove_path(out / f".{name}.rejected")
     written = [*_edited_files(run.gathered.edited, stage.target), *done.diagnostics]
     result = replace(
         result,
@@ -205,7 +205,7 @@ def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> B
     """Keep files that failed the proof next to the tree, and point the findings at them."""
     aside = out / f".{name}.rejected"
     try:
-        swap.remove_path(aside)
+        folders.remove_path(aside)
         folders.prune_folders(stage.folder, stage.spare)
         stage.folder.rename(aside)
     except OSError as error:

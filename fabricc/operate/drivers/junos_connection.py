@@ -21,8 +21,7 @@ from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
 from fabricc.operate.drivers.junos_views import read_version, require_kind, skip_warnings
 from fabricc.operate.drivers.lossless import Counters, CounterTotals
-from fabricc.operate.drivers.netconf_ahead import AheadRequests
-from fabricc.operate.drivers.netconf_session import bounded_sessions
+from fabricc.operate.drivers.netconf_session import AheadRequests, bounded_sessions
 from fabricc.operate.drivers.single import clean_errors, require_braces
 
 if TYPE_CHECKING:

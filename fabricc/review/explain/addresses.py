@@ -15,7 +15,7 @@ from fabricc.fabric.model import Direction, Host, HostPort
 from fabricc.fabric.out_of_band import OtherDevices, management_endpoints
 from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.review.explain import coordinates, formulas, outside_parties, pools
+from fabricc.review.explain import coordinates, formulas, groups, pools
 from fabricc.review.explain import origins as value_origins
 from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, Source, single_explanation
@@ -66,7 +66,7 @@ def explain_address(plan: value_origins.PlanSources, text: str) -> Explanation:
 
 def _explain_external(plan: value_origins.PlanSources, address: Address) -> Explanation | None:
     """Explain an end of an external link; None for another address."""
-    for end in outside_parties.link_ends(plan.fabric):
+    for end in groups.link_ends(plan.fabric):
         if end.address == address:
             details = (
                 ("device", end.near[0]),
@@ -76,7 +76,7 @@ def _explain_external(plan: value_origins.PlanSources, address: Address) -> Expl
             )
             title = f"link to {end.party}, outside the fabric"
             return _make_answer(
-                address, title, details, outside_parties.PARTY_RULE, plan.all_of([f"external.{end.party}"])
+                address, title, details, groups.PARTY_RULE, plan.all_of([f"external.{end.party}"])
             )
     return None
 

@@ -6,8 +6,8 @@ from fabricc.fabric import links
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.explain import coordinates, formulas
 from fabricc.review.explain import origins as value_origins
+from fabricc.review.explain.groups import PARTY_DOCS, PARTY_RULE
 from fabricc.review.explain.model import Details, Explanation, Formula, Origin, single_explanation
-from fabricc.review.explain.outside_parties import PARTY_DOCS, PARTY_RULE
 
 RULE = (
     "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec requests "

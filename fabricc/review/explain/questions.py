@@ -24,9 +24,8 @@ from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.devices import explain_device, explain_facts, explain_port
 from fabricc.review.explain.facts import Explainer
-from fabricc.review.explain.groups import explain_group, group_names
+from fabricc.review.explain.groups import explain_group, explain_party, group_names, party_of
 from fabricc.review.explain.model import Explanation, SubjectError, single_explanation
-from fabricc.review.explain.outside_parties import explain_party, party_of
 from fabricc.review.explain.subject import Subject
 
 if TYPE_CHECKING:
