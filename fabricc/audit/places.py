@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
     from fabricc.audit.model import FoundFabric, Link
-    from fabricc.facts.statement import Device
 
 
 T = TypeVar("T", bound="Hashable")

@@ -17,14 +17,13 @@ from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.foreign.files import root_below
 from fabricc.catalog import library as catalog_library
-from fabricc.catalog.model import Catalog
+from fabricc.catalog.model import Catalog, HostModel, NicModel, SwitchModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from fabricc.base.documents.document import Document, KeyPath
-    from fabricc.catalog.model import HostModel, NicModel, SwitchModel
 
 
 Finding = tuple["KeyPath", str, str]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.cli.bill import BillRequest
     from fabricc.compiler.compiled import Compiled
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
@@ -35,7 +34,7 @@ def show_plan(
     compiled: Compiled,
     format_: str,
     csv_folder: Path | None,
-    bill_request: BillRequest | None,
+    bill_request: bill.BillRequest | None,
     refused: Sequence[str],
 ) -> int:
     """Show the plan of an InfiniBand spec and return the exit status.

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.operate.push.start import Preview
 
 _OPTIONS = tuple(one.name for one in fields(Options))
 """Each is named as its parameter of the command line is; `drain` by its contrary, `no_drain`."""
@@ -152,7 +151,7 @@ def _export_inventory(setting: Setting, folder: Path) -> int:
 
 
 def _show_preview(setting: Setting, format_: str, *, dry_run: bool) -> int:
-    found: Preview
+    found: start.Preview
     if dry_run:
         with _attended_setting(setting) as attended:
             found = start.preview_push(attended)

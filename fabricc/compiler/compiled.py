@@ -20,7 +20,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.spec_location import input_texts, lock_of
-from fabricc.compiler.plan.further_networks import with_networks
+from fabricc.compiler.plan.further_networks import Network, with_networks
 from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.plan.naming import Naming
 from fabricc.compiler.plan.repinning import Repinning
@@ -44,10 +44,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.plan.further_networks import Network
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
 COMPUTE = "compute"
@@ -220,7 +218,7 @@ class _Inputs:
     catalog: Catalog
     lock_path: Path
     lock_before: str | None
-    lock: Lock
+    lock: spec_lock.Lock
     sources: dict[str, str]
     diagnostics: list[Diagnostic]
 
@@ -315,14 +313,14 @@ class _Whole(NamedTuple):
 
     fabric: Fabric | None
     networks: Mapping[str, Network]
-    lock: Lock
+    lock: spec_lock.Lock
     diagnostics: list[Diagnostic]
 
 
 def _add_networks(
     inputs: _Inputs,
     fabric: Fabric,
-    lock: Lock,
+    lock: spec_lock.Lock,
     repinning: Repinning,
     reported: set[GapKey],
     *,

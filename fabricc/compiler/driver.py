@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.incremental.record import LastCheck
     from fabricc.compiler.result import BuildResult
 
 
@@ -46,7 +45,7 @@ def build_tree(
     """
     known = None if repin is not None else record.last_build(out, spec_path, record.build_options(check))
     with ExitStack() as looking:
-        look: LastCheck | None = None
+        look: record.LastCheck | None = None
         if known is not None:
             look = looking.enter_context(known.check_in_background(jobs))
             changed = known.changed_inputs()

@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.external import External
 from fabricc.fabric.given_identities import Identities, Moves, SingleModel
-from fabricc.fabric.out_of_band import OutOfBand
+from fabricc.fabric.out_of_band import ManagementNetwork, OutOfBand
 from fabricc.fabric.routing import BgpSettings, LoadBalancing
 from fabricc.fabric.shape import HostId, SwitchId, TierName, UnitWiring
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Evpn
     from fabricc.fabric.model import CableKind, Overlay, Services
     from fabricc.fabric.neighbors import DownlinkTor, FarEnd, Serving
-    from fabricc.fabric.out_of_band import ManagementNetwork
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
     from fabricc.fabric.tenants import Tenancy

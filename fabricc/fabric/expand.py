@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.design import Design, DeviceChange
     from fabricc.fabric.neighbors import Values
     from fabricc.fabric.qos import SwitchQos
-    from fabricc.fabric.routing import LoadBalancing
 
 _IPV4, _IPV6, _UNNUMBERED = (
     routing.Transport.IPV4,
@@ -72,7 +71,7 @@ def expand_switch(fabric: Design, at: SwitchId) -> Switch:
     )
 
 
-def _balance_ports(requested: LoadBalancing, ports: Sequence[Port]) -> LoadBalancing:
+def _balance_ports(requested: routing.LoadBalancing, ports: Sequence[Port]) -> routing.LoadBalancing:
     """Return the load balancing of a switch: only between hosts and uplinks are flows of a cluster dealt out."""
     if requested.mode is not routing.Spreading.CLUSTER:
         return requested

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
-from fabricc.fabric.shape import TierName
+from fabricc.fabric.shape import Slot, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.model import CableKind
-    from fabricc.fabric.shape import Slot
 
 
 class OtherDevices(StrEnum):

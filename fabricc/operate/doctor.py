@@ -26,19 +26,16 @@ from fabricc.base.foreign.git_process import GitError, git_program
 from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.support import release_numbers
 from fabricc.compiler.load.lock_file import lost_lock
-from fabricc.operate.devices.access import NAME
-from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.access import NAME, Access
+from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import for_each
-from fabricc.operate.devices.login import devices_by_name
+from fabricc.operate.devices.login import Device, devices_by_name
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.devices.login import Device
 
 
 class State(StrEnum):

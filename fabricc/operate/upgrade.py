@@ -25,7 +25,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.push.image_step import ImageKey, Images, read_images
 from fabricc.operate.push.run import plan_waves
-from fabricc.review.diff.model import Impact, Review
+from fabricc.review.diff.model import Group, Impact, Review
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.vocabulary import Gap
     from fabricc.operate.change.order import Wave
-    from fabricc.review.diff.model import Group
 
 
 BEFORE, AFTER = "before", "after"

@@ -15,7 +15,6 @@ from fabricc.fabric.naming import host_port_name
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.catalog.optics import Assembly, Part, Transceiver
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind, CableRow
     from fabricc.fabric.out_of_band import Port
@@ -388,7 +387,7 @@ def _count_once(lines: Counter[Line], counted: set[Hashable], one: Hashable, lin
         lines[line] += 1
 
 
-def _module_line(module: Transceiver, end: optics.End, metres: int, role: str) -> Item:
+def _module_line(module: optics.Transceiver, end: optics.End, metres: int, role: str) -> Item:
     part = optics.part_for(module.parts, end, metres)
     bought, source = _vendor_part(part, metres), (part or module).source
     return Item(
@@ -407,7 +406,7 @@ def _fiber_line(fit: optics.Fit, near: optics.End, far: optics.End, metres: int,
 
 
 def _cable_line(
-    cable: Assembly, split: int, lower: optics.End, upper: optics.End, metres: int, kind: str
+    cable: optics.Assembly, split: int, lower: optics.End, upper: optics.End, metres: int, kind: str
 ) -> Item:
     head, tail = (upper, lower) if split > 0 else (lower, upper)
     part = optics.part_for(cable.parts, head, metres) or optics.part_for(cable.parts, tail, metres)
@@ -421,12 +420,12 @@ def _cable_line(
     return Item("cable", kind, title, *_vendor_part(part, metres), metres, (part or cable).source, power)
 
 
-def _extra_power(part: Part | None, counted: tuple[str, ...] = ()) -> Power:
+def _extra_power(part: optics.Part | None, counted: tuple[str, ...] = ()) -> Power:
     """Return the power of a part that the figures of its device do not include."""
     own = part.power if part is not None and part.power is not None else Power()
     return Power(0 if "typical" in counted else own.typical_w, 0 if "maximum" in counted else own.maximum_w)
 
 
-def _vendor_part(part: Part | None, metres: int) -> tuple[str, str]:
+def _vendor_part(part: optics.Part | None, metres: int) -> tuple[str, str]:
     """Vendor and number of a part; both empty where the catalog has none of that maker."""
     return (part.vendor, optics.number_of(part, metres)) if part else ("", "")

@@ -22,7 +22,6 @@ from fabricc.tree.folders import folders_above
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.tree.manifest import Manifest
 
 _NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
@@ -38,7 +37,7 @@ class TreeError(FindingsError):
     """There is no output tree, or it does not match its manifest."""
 
 
-def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
+def open_tree(tree: Path) -> tuple[Folder, bytes, manifests.Manifest]:
     """Return a tree's folder, to be closed, with the bytes of its manifest and what they state.
 
     Raises:
@@ -69,7 +68,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
 
 
-def _tree_size(tree: Path, manifest: Manifest) -> int:
+def _tree_size(tree: Path, manifest: manifests.Manifest) -> int:
     """Return the size of the files of a tree; a file without contents on the disk has one, too."""
     total = 0
     for path in manifest.files:
@@ -78,7 +77,7 @@ def _tree_size(tree: Path, manifest: Manifest) -> int:
     return total
 
 
-def read_manifest(tree: Path) -> Manifest:
+def read_manifest(tree: Path) -> manifests.Manifest:
     """Return the tree's manifest.
 
     Raises:
@@ -166,7 +165,7 @@ def _manifest_digest(tree: Path) -> str | None:
 
 def verify_manifest(
     tree: Path,
-    manifest: Manifest,
+    manifest: manifests.Manifest,
     verified: Mapping[str, Iterable[Diagnostic]] = _NONE,
     unstated: Iterable[str] | None = None,
     expected: Collection[str] | None = None,
@@ -196,7 +195,7 @@ def verify_manifest(
     return wrong
 
 
-def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
+def unstated_files(tree: Path, manifest: manifests.Manifest) -> list[str]:
     """Return what a tree has and its manifest lacks, by paths below it; `/` ends a folder that cannot be read."""
     found = {*_files_below(tree)} - manifest.files.keys() - {manifests.NAME}
     if any(path.endswith("/") for path in found):
@@ -255,7 +254,7 @@ class DeviceFiles:
     _folder: Folder
 
     @staticmethod
-    def of(tree: Path, manifest: Manifest) -> DeviceFiles:
+    def of(tree: Path, manifest: manifests.Manifest) -> DeviceFiles:
         """Return the files of every device in the manifest.
 
         Raises:

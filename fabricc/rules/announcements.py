@@ -14,7 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
-from fabricc.proof.invariants.policy import DENYING, Route
+from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.records import Attached, Summary
 
 SILENT, LIMIT = "FAB9676", "FAB9677"

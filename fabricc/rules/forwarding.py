@@ -17,21 +17,18 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
-from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import UPPER, exchanging_sessions
+from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import UPPER, Key, Sessions, exchanging_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.facts.statement import Statement
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Key, Sessions
 
 STILL, STRICT = "FAB9682", "FAB9685"
 

@@ -14,7 +14,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.access import MISSING
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 

@@ -7,31 +7,27 @@ that hold links of tenants and are announced outside of them.
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip_address
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.records import Subnet, Subnets
-from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, SwitchRule
-from fabricc.rules.sessions import external_sessions, is_address
+from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import Key, Sessions, external_sessions, is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.rule import Switches
-    from fabricc.rules.sessions import Key, Sessions
 
 OVERLAP = "FAB9681"
 _REMEDY = "Correct the address or the prefix length of the port with the wrong one."

@@ -12,13 +12,13 @@ from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Tier, session_path, split_list_path
-from fabricc.proof.invariants.policy import DENYING, Route
+from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
+from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_with
-from fabricc.rules.rule import BGP, FabricRule, Input, Report, SwitchRule
+from fabricc.rules.rule import BGP, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
 from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
 from fabricc.rules.static_routes import find_origins
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.records import OuterSession, Summary
-    from fabricc.rules.rule import Switches
     from fabricc.rules.sessions import Key, Sessions
 
 POLICY, UNUSED = "FAB9664", "FAB9665"

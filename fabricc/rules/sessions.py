@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
-from fabricc.facts.statement import Tier, scope_of, split_list_path
+from fabricc.facts.statement import Statement, Tier, scope_of, split_list_path
 from fabricc.proof.invariants.view import as_int, sibling_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Statement
 
 _OPEN = 512
 """Devices whose sessions stay unpacked, each some 20 kB."""

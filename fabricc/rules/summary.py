@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import exports_connected, states_pfc
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier, session_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.next_hops import unresolved_hops
@@ -20,7 +20,6 @@ from fabricc.rules.tenants import overlay_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Key, Sessions
 
 ACCESS = "management/access"

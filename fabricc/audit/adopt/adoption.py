@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.audit.adopt.tables import MovedLink
     from fabricc.compiler.compiled import Compiled
     from fabricc.proof.compare import Mismatch
 
@@ -62,7 +61,7 @@ class Adopted:
     differences: Mapping[str, list[Mismatch]]
     assumed: tuple[str, ...]
     left: tuple[str, ...] = ()
-    moved: tuple[MovedLink, ...] = ()
+    moved: tuple[tables.MovedLink, ...] = ()
     lost: Mapping[str, list[LostLine]] = field(default_factory=dict)
 
     @property
@@ -156,7 +155,7 @@ def _compare_draft(
 ) -> Adopted:
     """Return the draft of all networks, compared with the statements of all devices."""
     differences: dict[str, list[Mismatch]] = {}
-    moved: list[MovedLink] = []
+    moved: list[tables.MovedLink] = []
     unheld: dict[str, None] = {}
     lost: dict[str, list[LostLine]] = {}
     for site in sites:

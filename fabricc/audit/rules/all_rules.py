@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
 from fabricc.audit.places import network_of_fact, networks_by_switch, switch_parts
 from fabricc.audit.rules import invariant_rules
-from fabricc.audit.rules.invariant_rules import Designs, Proof, RuleProgress
+from fabricc.audit.rules.invariant_rules import Designs, Proof, ProvedSwitch, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.switch_views import CNP_DSCP, Models
 from fabricc.base.values import dataclass
@@ -34,9 +34,7 @@ from fabricc.rules.summary import summarize
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.rules.invariant_rules import ProvedSwitch
     from fabricc.proof.compare import Finding
-    from fabricc.rules.duplicates import UniqueValues
 
 
 _FEWEST = 16
@@ -133,7 +131,7 @@ class Digest(NamedTuple):
     findings: list[Finding]
     ends: Ends
     sessions: bytes
-    owned: UniqueValues
+    owned: duplicates.UniqueValues
     vote: consensus.Vote
     mixed: bool
     safe: frozenset[int] | None = None
@@ -211,7 +209,7 @@ class Digests:
     ends: dict[str, Ends] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
     sessions: sessions.PackedSessions = field(default_factory=sessions.PackedSessions)
-    owned: dict[str, UniqueValues] = field(default_factory=dict)
+    owned: dict[str, duplicates.UniqueValues] = field(default_factory=dict)
     ballot: VoteTable = field(default_factory=VoteTable)
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: dict[str, Counter[int]] = field(default_factory=dict)

@@ -38,8 +38,6 @@ from fabricc.rules.findings import finding_at, line_with, place_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.audit.rules.switch_views import Models
-    from fabricc.proof.invariants.clos import SwitchDigest
     from fabricc.proof.invariants.view import SwitchView
     from fabricc.rules.sessions import Sessions
 
@@ -82,12 +80,14 @@ class ProvedSwitch(NamedTuple):
     findings: list[Finding]
     answers: Answers
     lossless: bool
-    digest: SwitchDigest | None = None
+    digest: clos.SwitchDigest | None = None
     policy: Policy | None = None
     unfollowed: str = ""
 
 
-def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> ProvedSwitch:
+def prove_switch(
+    statement: Statement, sessions: Sessions, models: switch_views.Models, cnp: int | None
+) -> ProvedSwitch:
     """Run the rules on one switch."""
     known = models.of(statement.device.model, statement.device.system)
     seen = switch_views.view_of(statement, known, cnp)
@@ -126,7 +126,7 @@ class Proof:
         unfollowed: whether routes of some switch cannot be followed.
     """
 
-    switches: list[SwitchDigest] = field(default_factory=list)
+    switches: list[clos.SwitchDigest] = field(default_factory=list)
     policies: dict[bytes, Policy] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     answers: Counter[Answers] = field(default_factory=Counter)
@@ -152,7 +152,7 @@ class Proof:
             line = line_with(devices[name], file, each.line, each.words) if name in devices else each.line
             yield _raise_severity(each._replace(file=self.files.get(each.file, each.file), line=line))
 
-    def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
+    def _of_whole(self, switches: list[clos.SwitchDigest]) -> Iterator[Finding]:
         yield from (
             each for each in check_agreement(switches) if _DIFFERS.search(each.message)
         )  # ToRs may differ in what they serve
@@ -369,7 +369,7 @@ def report_lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
 
 
 def report_ratios(
-    switches: Iterable[SwitchDigest], tiers: Mapping[str, Tier], devices: Mapping[str, Device]
+    switches: Iterable[clos.SwitchDigest], tiers: Mapping[str, Tier], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
     """Report the capacity down and up of each tier, if the speed of every link is known."""
     kinds: dict[tuple[Tier, int, int], list[str]] = {}

@@ -11,7 +11,6 @@ from fabricc.back.hosts import keyfile, netplan, nics, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.hosts.words import Network, Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
 
@@ -20,7 +19,7 @@ SYSCTL = "etc/sysctl.d/90-fabricc.conf"
 LINKS = "etc/systemd/network/10-fabricc-"
 _ARP = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
 
-SYSTEMS: Mapping[str, Network] = {
+SYSTEMS: Mapping[str, words.Network] = {
     "ubuntu-22.04": netplan,
     "ubuntu-24.04": netplan,
     "dgx-os": netplan,  # Ubuntu 22.04 (DGX OS 6) or 24.04 (DGX OS 7) below
@@ -187,7 +186,7 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-READERS: Mapping[str, Reader] = {
+READERS: Mapping[str, words.Reader] = {
     "etc/systemd/network/*.link": _read_link,
     words.mark_path(RDMA_NAMES, "*"): words.each_line(
         r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '

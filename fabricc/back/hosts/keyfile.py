@@ -11,7 +11,6 @@ from fabricc.back.hosts import words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
 
@@ -183,5 +182,5 @@ def read_device_settings(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
-DEVICE_READERS: Mapping[str, Reader] = {words.mark_path(DEVICES, "*"): read_device_settings}
+READERS: Mapping[str, words.Reader] = {f"{FOLDER}*": read}
+DEVICE_READERS: Mapping[str, words.Reader] = {words.mark_path(DEVICES, "*"): read_device_settings}

@@ -14,7 +14,6 @@ from fabricc.back.reading.yaml_lines import yaml_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.hosts.words import Reader
     from fabricc.back.reading import Node
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, HostPort
@@ -203,4 +202,4 @@ def _put_list(reading: Reading, at: tuple[str, int], prefix: str, key: str, item
             reading.put(prefix + family, ",".join(sorted(members)), *at)
 
 
-READERS: Mapping[str, Reader] = {"etc/netplan/*": read}
+READERS: Mapping[str, words.Reader] = {"etc/netplan/*": read}

@@ -12,7 +12,6 @@ from fabricc.back.hosts import nics, words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.words import Reader
     from fabricc.catalog.model import NicModel
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
@@ -430,7 +429,7 @@ def _read_hook(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-READERS: Mapping[str, Reader] = {
+READERS: Mapping[str, words.Reader] = {
     words.mark_path(SCRIPT, "*"): _read_script,
     words.mark_path(UNIT, "*"): _read_unit,
     words.mark_path(HOOK, "*"): _read_hook,

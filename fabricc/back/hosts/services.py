@@ -13,7 +13,6 @@ from fabricc.back.hosts.nics import GPUS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host
 
@@ -161,7 +160,7 @@ def _read_apply(reading: Reading, file: str, text: str) -> None:
             reading.put("apply/system", line.removeprefix(_SYSTEM_LINE), file, number)
 
 
-READERS: Mapping[str, Reader] = {
+READERS: Mapping[str, words.Reader] = {
     LIMITS: words.each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
     SERVICE_LIMITS: _read_service_limits,
     MODULES: words.each_line(r"(.*)", r"module[\1]", "load"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts
 from fabricc.back.infiniband import host_files, sm_files
-from fabricc.back.infiniband.reading import read_subnet
+from fabricc.back.infiniband.reading import ReadSubnet, read_subnet
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Reading
@@ -23,7 +23,6 @@ from fabricc.fabric.infiniband import DEFAULT_PKEY, guid_text, is_placeholder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fabricc.back.infiniband.reading import ReadSubnet
     from fabricc.back.reading.tree import Node
     from fabricc.fabric.vocabulary import Vocabulary
 

@@ -17,7 +17,6 @@ from fabricc.fabric.shape import TierName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.fabric.infiniband import HostPort, InfinibandFabric, ServiceClass, Switch
     from fabricc.fabric.infiniband_wiring import Subnet
 
 
@@ -31,7 +30,9 @@ _END = re.compile(
 _GUID_LINE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid)=0x[0-9a-f]+(\([0-9a-f]+\))?")
 
 
-def topology_records(switches: Iterable[Switch], ports: Iterable[HostPort]) -> Iterator[str]:
+def topology_records(
+    switches: Iterable[infiniband.Switch], ports: Iterable[infiniband.HostPort]
+) -> Iterator[str]:
     """Yield the records, switches first, with both ends of every cable and the planned LIDs."""
     for switch in switches:
         own = f"{switch.guid:016x}"
@@ -170,14 +171,14 @@ def required_subnet_files(subnets: int, classes: int) -> Iterator[str]:
     yield from (f"{subnet_folder(number)}/{file}" for number in range(subnets) for file in files)
 
 
-def root_switches(switches: Iterable[Switch]) -> Iterator[Switch]:
+def root_switches(switches: Iterable[infiniband.Switch]) -> Iterator[infiniband.Switch]:
     """Yield the switches of the topmost tier."""
     found = list(switches)
     top = next(tier for tier in reversed(TierName) if any(each.tier is tier for each in found))
     return (each for each in found if each.tier is top)
 
 
-def vl_arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
+def vl_arbitration(classes: tuple[infiniband.ServiceClass, ...]) -> Mapping[str, object]:
     """Return the settings of virtual lanes for these classes; the class at index i has VL i.
 
     Strict classes are in the high-priority table, whose limit of 255 lets them pass before all others as long as
@@ -203,13 +204,13 @@ def vl_arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
     }
 
 
-def default_lane(classes: tuple[ServiceClass, ...]) -> int:
+def default_lane(classes: tuple[infiniband.ServiceClass, ...]) -> int:
     """Return the virtual lane of the class named `default`, or of the lowest level that is not strict."""
     named = [lane for lane, each in enumerate(classes) if each.name == "default"]
     return (named or [lane for lane, each in enumerate(classes) if not each.strict])[0]
 
 
-def _render_policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
+def _render_policy(ib: infiniband.InfinibandFabric, title: str) -> Mapping[str, object]:
     return {
         "subnet": title,
         "classes": [
@@ -226,12 +227,12 @@ def _render_policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
     }
 
 
-def _render_partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
+def _render_partitions(ib: infiniband.InfinibandFabric, ports: list[infiniband.HostPort]) -> str:
     """Return the partitions; tenants are full members of their own partition only.
 
     Each member is on its own line: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
     """
-    by_host: dict[str, list[HostPort]] = {}
+    by_host: dict[str, list[infiniband.HostPort]] = {}
     for port in ports:
         by_host.setdefault(port.host, []).append(port)
     generation = generation_at(min((port.gbps for port in ports), default=0))
@@ -255,6 +256,6 @@ def _guid_list(guids: Iterable[int]) -> str:
     return "".join(f"{guid_text(guid)}\n" for guid in guids)
 
 
-def _render_guid2lid(switches: list[Switch], ports: list[HostPort]) -> str:
+def _render_guid2lid(switches: list[infiniband.Switch], ports: list[infiniband.HostPort]) -> str:
     lids = sorted([(each.lid, each.guid) for each in switches] + [(each.lid, each.guid) for each in ports])
     return "".join(f"{guid_text(guid)} 0x{lid:04x} 0x{lid:04x}\n\n" for lid, guid in lids)

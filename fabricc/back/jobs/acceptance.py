@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import host_qos, tos_byte
-from fabricc.back.jobs.roster import Roster, read_scripts
+from fabricc.back.jobs.roster import JobHost, Roster, read_scripts
 
 if TYPE_CHECKING:
-    from fabricc.back.jobs.roster import JobHost
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 

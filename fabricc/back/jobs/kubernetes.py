@@ -18,7 +18,6 @@ from fabricc.catalog.model import CARD_MODE, DPU_MODE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.jobs.kubernetes_topology import Object
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 
@@ -98,11 +97,11 @@ def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
     return "".join(parts)
 
 
-def _ip_pool(port: str) -> Object:
+def _ip_pool(port: str) -> kubernetes_topology.Object:
     return {"type": "nv-ipam", "poolName": port, "poolType": "cidrpool"}
 
 
-def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
+def _host_device_networks(fabric: Fabric) -> Iterable[kubernetes_topology.Object]:
     """Yield a network per port that moves the port itself into the pod.
 
     `sbr` gives each port a routing table of its own, as the policy rules do on the host.
@@ -129,7 +128,7 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
         )
 
 
-def _rdma_devices(fabric: Fabric) -> Object:
+def _rdma_devices(fabric: Fabric) -> kubernetes_topology.Object:
     """Return the configuration of the shared RDMA device plugin: all rails of a host are one resource, for one pod.
 
     Mellanox/k8s-rdma-shared-dev-plugin selects by interface name and looks once at its start (interval 0), because a
@@ -151,7 +150,7 @@ def _rdma_devices(fabric: Fabric) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
+def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[kubernetes_topology.Object]:
     """Yield a policy and a network per port: one virtual function with the planned address of the port."""
     api = "sriovnetwork.openshift.io/v1"
     for name, _, _ in port_names(fabric):
@@ -175,12 +174,12 @@ def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
         yield kubernetes_topology.make_object(api, "SriovNetwork", f"{name}-vf", network)
 
 
-def _nic_templates(hosts: Roster[Host]) -> list[Object]:
+def _nic_templates(hosts: Roster[Host]) -> list[kubernetes_topology.Object]:
     """NicConfigurationTemplates for the adapters that the NIC operator sets up, with the fabric's own priorities.
 
     None for cards in DPU mode: their own system sets classes and PFC, and settings of the host have no effect.
     """
-    found: dict[str, Object] = {}
+    found: dict[str, kubernetes_topology.Object] = {}
     for kind in hosts.kinds:
         nic = kind.model.nic.name
         if (
@@ -242,7 +241,7 @@ def has_nic_template(script: str) -> bool:
     )
 
 
-def _node_selector(hosts: Roster[Host], kind: Host) -> Object:
+def _node_selector(hosts: Roster[Host], kind: Host) -> kubernetes_topology.Object:
     """Return the labels of the nodes of a kind.
 
     The NIC operator clears a device that several templates match (Mellanox/nic-configuration-operator,
@@ -256,12 +255,12 @@ def _node_selector(hosts: Roster[Host], kind: Host) -> Object:
     return {kubernetes_topology.CLUSTER_LABEL: hosts.cluster, **model}
 
 
-def _nic_selector(kind: Host, nic_type: str) -> Object:
+def _nic_selector(kind: Host, nic_type: str) -> kubernetes_topology.Object:
     placed = [port.pci for port in kind.ports if port.pci and not port.nic_port]
     return {"nicType": nic_type, "pciAddresses": placed} if placed else {"nicType": nic_type}
 
 
-def _nic_template(kind: Host) -> Object:
+def _nic_template(kind: Host) -> kubernetes_topology.Object:
     """Return the settings of an adapter.
 
     The operator's own defaults for notifications (DSCP 4) and for congestion control (all priorities) are overridden
@@ -271,8 +270,8 @@ def _nic_template(kind: Host) -> Object:
     network operator 26.7 and later.
     """
     qos = host_qos(kind)
-    roce: Object = {"enabled": True}
-    raw: list[Object] = []
+    roce: kubernetes_topology.Object = {"enabled": True}
+    raw: list[kubernetes_topology.Object] = []
     ports = sorted({port.nic_port + 1 for port in kind.ports})
     marked = [priority for priority in PRIORITIES if qos.ecn[priority]]
     pfc = ",".join("1" if qos.pfc[priority] else "0" for priority in PRIORITIES)
@@ -299,7 +298,7 @@ def _nic_template(kind: Host) -> Object:
     }
 
 
-def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:
+def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[kubernetes_topology.Object]:
     """Yield the NCCL settings for pods of every kind of host.
 
     A pod's own interface is eth0 whatever the host's is called. A virtual function's RDMA device has no planned name,
@@ -320,20 +319,20 @@ def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": texts}
 
 
-def _whole_host_pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
+def _whole_host_pod(fabric: Fabric, hosts: Roster[Host]) -> kubernetes_topology.Object:
     """Return a pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
     rails = [name for name, _, _ in port_names(fabric)]
     return _worker_pod(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, _SETTINGS)
 
 
-def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
+def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> kubernetes_topology.Object:
     """Return the same with a virtual function of each rail: their resource brings device ID and RDMA devices."""
     rails = [name for name, _, _ in port_names(fabric)]
     devices = {f"{_FUNCTIONS_PREFIX}/{name}": "1" for name in rails}
     return _worker_pod(hosts, "fabric-worker-vf", [f"{name}-vf" for name in rails], devices, "nccl-vf.conf")
 
 
-def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
+def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[kubernetes_topology.Object]:
     """Yield the rails by Dynamic Resource Allocation (kubernetes-sigs/dranet): no Multus, nv-ipam, device plugins.
 
     Attributes of a device are those of its `pkg/apis/attributes.go`. Addresses of a port, its routes of all tables and
@@ -375,7 +374,7 @@ def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     yield pod
 
 
-def _environment(kind: Host, *, with_devices: bool) -> list[Object]:
+def _environment(kind: Host, *, with_devices: bool) -> list[kubernetes_topology.Object]:
     """Return the settings of UCX, NVSHMEM and MoRI, which read no file of NCCL's.
 
     Without them their RDMA is in the default class, and their sockets use the first interface.
@@ -396,7 +395,7 @@ def _environment(kind: Host, *, with_devices: bool) -> list[Object]:
 
 def _worker_pod(
     hosts: Roster[Host], name: str, networks: list[str], devices: dict[str, str], settings: str
-) -> Object:
+) -> kubernetes_topology.Object:
     """Return a pod on a host of the first kind, with all its GPUs and locked memory.
 
     Args:

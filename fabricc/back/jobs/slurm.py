@@ -9,13 +9,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.roster import Roster, nvlink_parts
+from fabricc.back.jobs.roster import JobHost, Roster, nvlink_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
-
-    from fabricc.back.jobs.roster import JobHost
 
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)")

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.overlay_text import outline_text
+from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.base import Nos
-    from fabricc.back.nos.overlay_text import Node
 
 _COMMENT = ("!", "#")
 _LEAVES = re.compile(r"(?i)exi(?:t)?|qui(?:t)?")

@@ -6,13 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.facts import Reading, format_boolean
+from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-
-    from fabricc.fabric.facts import Facts, Value
 
     PlacedValue = tuple[Value, int]
 

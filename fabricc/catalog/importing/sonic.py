@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.importing.draft import ImportOptions, ImportResult, Raw
 
 LIMIT = 4 << 20
 ASICS = {
@@ -42,7 +41,7 @@ _MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
 _SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
 
 
-def platform_folder(path: Path, options: ImportOptions) -> ImportResult:
+def platform_folder(path: Path, options: draft.ImportOptions) -> draft.ImportResult:
     """Return the entry of a folder `device/VENDOR/PLATFORM`."""
     folder = path.resolve()
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
@@ -90,12 +89,12 @@ class _Sku:
     def lack(self, code: str, message: str, remedy: str) -> None:
         self.lacks.append(draft.missing_data(code, f"{self.name}: {message}", remedy))
 
-    def entry(self, rules: Raw) -> ImportResult:
+    def entry(self, rules: draft.Raw) -> draft.ImportResult:
         """Return the whole catalog file; `rules` are the settings that name ports, lanes and splits."""
         read = partial(_read_text, self.folder / self.sku)
         table, pools = sonic_ports.read_lossless_table(read), sonic_ports.read_pools(read)
-        buffers: Raw = {}
-        tables: Raw = {}
+        buffers: draft.Raw = {}
+        tables: draft.Raw = {}
         sources = {"ports": self.source(self.panel.source), "watchdog": WATCHDOG}
         if table is not None and pools is not None:
             sources["buffers"] = self.source(POOLS)
@@ -113,7 +112,7 @@ class _Sku:
             self.lack("FAB2124", f"{self.sku} has no figures in {lost}: buffers are those of {self.asic}",
                       "Take a SKU that ships them with `--sku`, or add `buffers`.")  # fmt: skip
         buffers["limits"] = {key: {**limit, "source": "watchdog"} for key, limit in TIMERS.items()}
-        model: Raw = {
+        model: draft.Raw = {
             "extends": self.asic,
             "title": f"{self.folder.parent.name} {_model_of_platform(self.folder.name)}",
             "vendor": self.folder.parent.name,
@@ -121,10 +120,10 @@ class _Sku:
             "buffers": buffers,
             "nos": {"sonic": self._sonic_settings(rules, own=bool(tables))},
         }
-        entry: Raw = {"sources": sources, "switches": {self.name: model}, **tables}
+        entry: draft.Raw = {"sources": sources, "switches": {self.name: model}, **tables}
         return draft.finish_entry(self.name, entry, self.lacks)
 
-    def _sonic_settings(self, rules: Raw, *, own: bool) -> Raw:
+    def _sonic_settings(self, rules: draft.Raw, *, own: bool) -> draft.Raw:
         """Return the settings of SONiC, and what is lacking of them."""
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
@@ -136,7 +135,7 @@ class _Sku:
         for each in self.panel.left_out:
             remedy = "A cage has children of one speed, and a lane one port."
             self.lack("FAB2125", f"{each} is left out", remedy)
-        sonic: Raw = {"source": "ports"}
+        sonic: draft.Raw = {"source": "ports"}
         if self.since:
             sonic["support"] = {"since": self.since, "source": f"{self.cited}: branch {self.since}"}
         else:
@@ -159,7 +158,7 @@ class _Sku:
         vendor = (maker or "broadcom").partition("-")[0]
         return {**sonic, "platform": self.folder.name, "hwsku": self.sku, "asic_vendor": vendor, **rules}
 
-    def _asic_tables(self, table: Raw) -> list[Raw]:
+    def _asic_tables(self, table: draft.Raw) -> list[draft.Raw]:
         """Return the tables of the ASIC, assumed, where a port has a speed that the SKU's own table lacks."""
         speeds = {
             int(use.partition("x")[2].partition("/")[0])
@@ -170,7 +169,7 @@ class _Sku:
         if self.asic.startswith("spectrum") or speeds <= {row[0] for row in table["rows"]}:
             return []
         reason = "speeds that the SKU's own table lacks; of the same ASIC"
-        found: list[Raw] = Library().raw("asics", self.asic)["buffers"]["headroom"]
+        found: list[draft.Raw] = Library().raw("asics", self.asic)["buffers"]["headroom"]
         return [{"table": each["table"], "assumed": True, "reason": reason} for each in found]
 
 

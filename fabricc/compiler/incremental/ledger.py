@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from fabricc.fabric.shape import DeviceId, TierName
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Set
     from pathlib import Path
 
     from fabricc.fabric.design import DeviceChange

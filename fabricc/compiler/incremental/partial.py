@@ -23,8 +23,8 @@ from fabricc.base.values import replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import record
-from fabricc.compiler.incremental.ledger import altered_devices, fabric_outline
-from fabricc.compiler.incremental.record import split_path
+from fabricc.compiler.incremental.ledger import Ledger, altered_devices, fabric_outline
+from fabricc.compiler.incremental.record import LastBuild, LastCheck, split_path
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import tree_texts
 from fabricc.compiler.prove.finding_groups import FindingGroups
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.compiler.incremental.ledger import Ledger
-    from fabricc.compiler.incremental.record import LastBuild, LastCheck
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import DeviceId as Device

@@ -21,7 +21,6 @@ from fabricc.front.spec.load import read_spec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.base.foreign.git_history import Merge
 
 _LARGEST = 256 << 20
 
@@ -266,7 +265,7 @@ def _several_bases(base: str, head: str, how: str) -> Diagnostic:
     return Diagnostic("FAB9032", Severity.WARNING, message)
 
 
-def _merge_conflicts(base: str, head: str, merge: Merge, severity: Severity) -> Diagnostic:
+def _merge_conflicts(base: str, head: str, merge: git_history.Merge, severity: Severity) -> Diagnostic:
     """FAB9033: an error where files of the spec conflict, as the merged spec is then unknown."""
     rest = len(merge.conflicts) - _SHOWN
     more = f" and {rest} more" if rest > 0 else ""

@@ -10,7 +10,7 @@ from fabricc.compiler.render.overlays import GapKey, add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
-from fabricc.front.planning.identity.repinning import find_touched
+from fabricc.front.planning.identity.repinning import RepinResult, find_touched
 from fabricc.front.planning.networks import further_networks
 from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.compiler.plan.repinning import Repinning
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.identity.repinning import RepinResult
     from fabricc.front.planning.plan import Plan
     from fabricc.front.spec.model import ClusterSpec
 

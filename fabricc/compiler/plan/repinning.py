@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass, replace
-from fabricc.front.planning.identity.repinning import PlanResult, find_repin
+from fabricc.front.planning.identity.repinning import ChangedParts, PlanResult, RepinResult, find_repin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.front.planning.identity.repinning import ChangedParts, RepinResult
     from fabricc.front.spec.lock import Lock
 
 P = TypeVar("P", bound=PlanResult)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.incremental.ledger import Ledger
+from fabricc.compiler.incremental.ledger import Ledger, Outline
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.write.device import Piece, TreeFiles, Work
 from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.incremental.ledger import Outline
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.rules import Ratio

@@ -13,8 +13,8 @@ from fabricc.base.values import replace
 from fabricc.catalog import optics
 from fabricc.catalog.model import Breakout, HostModel, SwitchModel
 from fabricc.fabric.routing import Spreading
-from fabricc.fabric.shape import TierName
-from fabricc.front.planning.topology.models import UnfitError
+from fabricc.fabric.shape import Attachment, PortLayout, TierName, Unit
+from fabricc.front.planning.topology.models import Models, UnfitError
 from fabricc.front.planning.topology.units import largest_rack
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableKind
-    from fabricc.fabric.shape import Attachment, PortLayout, Unit
-    from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.model import TABLE_MTU_BYTES
+from fabricc.catalog.model import TABLE_MTU_BYTES, Buffers, Limits, SwitchModel
 from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy, Watchdog
 from fabricc.front.qos import ecn, pools
 from fabricc.front.qos.finding import QosFinding
@@ -16,8 +16,6 @@ from fabricc.front.qos.wire import down_to_cell
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
-
-    from fabricc.catalog.model import Buffers, Limits, SwitchModel
 
 
 STEP_MS = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.catalog.model import TABLE_MTU_BYTES
+from fabricc.catalog.model import TABLE_MTU_BYTES, SwitchModel
 from fabricc.front.qos import ecn, lossless_policy
 from fabricc.front.qos.headroom import compute_headroom
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
-    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos
     from fabricc.front.qos.pools import Budget, PortGroup
 

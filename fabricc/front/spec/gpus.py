@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.front.spec.document import Findings, format_path, join_words
+from fabricc.front.spec.document import Assumptions, Findings, format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup, Priority
 from fabricc.front.spec.priorities import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.validate import load_catalog_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import Document, KeyPath
     from fabricc.catalog.model import HostModel, SwitchModel
-    from fabricc.front.spec.document import Assumptions
 
 
 ALL_RAILS = 0

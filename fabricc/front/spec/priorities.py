@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import Findings, join_words
+from fabricc.front.spec.document import Assumptions, Findings, join_words
 from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, TrimmingRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from fabricc.front.spec.document import Assumptions
 
 CNP = "cnp"
 REST = "default"

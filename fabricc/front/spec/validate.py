@@ -15,7 +15,7 @@ from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.numbers import group_pairs
 from fabricc.catalog import library
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.model import TABLE_MTU_BYTES
+from fabricc.catalog.model import TABLE_MTU_BYTES, Catalog
 from fabricc.catalog.nos_names import explain_system
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jsonschema.exceptions import ValidationError
-
-    from fabricc.catalog.model import Catalog
 
 
 MAX_PROBLEMS = 100

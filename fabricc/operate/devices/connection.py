@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.devices.errors import DeviceError, LockedError, RefusedLoginError, UnreachableError
 from fabricc.operate.devices.getter_types import GETTERS, IDENTITY
-from fabricc.operate.devices.login import MOST_REFUSING, driver_class, napalm_base
+from fabricc.operate.devices.login import MOST_REFUSING, Device, driver_class, napalm_base
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.login import Device
 
 _LONGEST = 400
 _LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -18,7 +18,7 @@ from nornir.plugins.runners import ThreadedRunner
 
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices.errors import DeviceError
-from fabricc.operate.devices.login import devices_by_name, driver_name
+from fabricc.operate.devices.login import Login, devices_by_name, driver_name
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.operate.devices.access import Access
-    from fabricc.operate.devices.login import Login
 
 
 R = TypeVar("R")

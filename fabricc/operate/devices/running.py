@@ -13,7 +13,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.secret_values import KNOWN_TO_EVERYONE
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.errors import DeviceError
-from fabricc.operate.devices.login import driver_class
+from fabricc.operate.devices.login import Login, driver_class
 from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.redact import redact_text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.facts import Reading, Value
-    from fabricc.operate.devices.login import Login
 
 _ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
 

@@ -19,7 +19,6 @@ from fabricc.operate.drivers.lossless import Counters, CounterTotals
 from fabricc.operate.drivers.redact import excerpt, redact_text
 
 if TYPE_CHECKING:
-    from fabricc.operate.drivers.nvue_views import Revisions
     from fabricc.operate.drivers.shell import CommandResult
 
 FILE = "startup.yaml"
@@ -123,7 +122,7 @@ class CumulusConnection(LinuxSession):
             except exceptions.ConnectAuthError as error:
                 raise exceptions.CommitError(str(error)) from None
 
-    def _revisions(self) -> Revisions:
+    def _revisions(self) -> nvue_views.Revisions:
         """Return the revisions of the switch.
 
         Raises:
@@ -134,7 +133,7 @@ class CumulusConnection(LinuxSession):
         except AnswerError as error:
             raise exceptions.ConnectionException(f"{self.hostname}: {error}") from None
 
-    def _applied_revision(self, revisions: Revisions) -> str:
+    def _applied_revision(self, revisions: nvue_views.Revisions) -> str:
         """Return the revision that is applied.
 
         Raises:

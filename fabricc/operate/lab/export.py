@@ -18,12 +18,12 @@ from fabricc.back.nos.emulation import EMULATIONS, Emulation
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.model import Direction, HostPort, Port, Switch
+from fabricc.fabric.model import Direction, Host, HostPort, Port, Switch
 from fabricc.fabric.out_of_band import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.kernel import IPV6
 from fabricc.operate.lab.lab_fabric import plan_fabric
-from fabricc.operate.lab.node import LabError
+from fabricc.operate.lab.node import LabError, Node
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Host
-    from fabricc.operate.lab.node import Node
     from fabricc.operate.lab.predict import End
 
 

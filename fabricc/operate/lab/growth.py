@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from fabricc.operate.lab.endpoints import Endpoint
     from fabricc.operate.lab.predict import Prediction
-    from fabricc.operate.lab.state import Cable
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +260,8 @@ class Row(NamedTuple):
     """A cable of a worksheet: unplugged at `was`, plugged at `now`."""
 
     round: int
-    was: Cable | None
-    now: Cable | None
+    was: state.Cable | None
+    now: state.Cable | None
 
 
 def read_worksheet(worksheet: Path) -> list[Row]:
@@ -282,7 +281,7 @@ def read_worksheet(worksheet: Path) -> list[Row]:
         raise LabError("FAB9480", f"{worksheet} is no worksheet of cables: {error}", remedy) from None
 
 
-def _parse_cable(row: Mapping[str, str | None], which: str) -> Cable | None:
+def _parse_cable(row: Mapping[str, str | None], which: str) -> state.Cable | None:
     device, port, far, far_port = (row[f"{which}{name}"] for name in _WAS)
     if device and port and far and far_port:
         return device, port, far, far_port
@@ -330,7 +329,9 @@ def _carry_out_round(lab: Lab, plan: Blueprint, rows: Sequence[Row]) -> Lab:
     return lab
 
 
-def _require_free(plan: Blueprint, other_cables: Iterable[Cable], plugged: Sequence[Cable]) -> None:
+def _require_free(
+    plan: Blueprint, other_cables: Iterable[state.Cable], plugged: Sequence[state.Cable]
+) -> None:
     """Raise FAB9481 where a cable cannot be plugged as the plan has it."""
     at = {end: cable for cable in other_cables for end in state.ends_of_cables([cable])}
     known = set(state.cable_ends(plan.cables))
@@ -345,7 +346,7 @@ def _require_free(plan: Blueprint, other_cables: Iterable[Cable], plugged: Seque
                 raise LabError("FAB9481", message, "Carry out the rounds in their order.")
 
 
-def _record_cables(lab: Lab, cables: Iterable[Cable]) -> Lab:
+def _record_cables(lab: Lab, cables: Iterable[state.Cable]) -> Lab:
     record = replace(lab.record, cables=tuple(cables))
     state.save_record(lab.folder, record)
     return Lab(lab.folder, record)

@@ -30,7 +30,6 @@ from fabricc.operate.lab.supervisor import READY, UNSHARE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.operate.lab.state import Record
 
 RELOAD = "/usr/lib/frr/frr-reload.py"
 _COMPARE = 'cat > /run/lab/candidate.conf && exec python3 "$@" /run/lab/candidate.conf'
@@ -52,7 +51,7 @@ class Lab:
     """A lab by its folder and its record."""
 
     folder: Path
-    record: Record
+    record: state.Record
 
     @classmethod
     def open(cls, folder: Path) -> Lab:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.connection import Connection
-    from fabricc.operate.drivers.lossless import Counters
     from fabricc.operate.push.options import Options
 
     Names = Collection[str]
@@ -44,7 +43,7 @@ def read_counters(switch: Connection) -> dict[str, Any]:
         DeviceError: FAB9105, the device does not answer.
     """
     with switch.reading_ahead(*GETTERS):
-        lossless: Counters = switch.getter("get_lossless_counters") or {}
+        lossless: lossless_counters.Counters = switch.getter("get_lossless_counters") or {}
         at = time.monotonic()
         counters = switch.getter("get_interfaces_counters")
     found: dict[str, Any] = {"at": at, "boot": _read_boot(), "lossless": lossless}

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import files
-from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.built_tree import Origin, PushRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fabricc.operate.push.built_tree import Origin
 
 FILE = "step.json"
 _FORMAT, _LARGEST = 1, 1 << 16

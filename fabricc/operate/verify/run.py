@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.verify.neighbors import Cabling
 
 ALL = tuple(one for one in Aspect if one is not Aspect.IDENTITY)
 
@@ -114,7 +113,7 @@ def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None
         answer.compared, answer.lldp_view, answer.counters = {Aspect.IDENTITY: 1}, None, None
 
 
-def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cabling:
+def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> neighbors.Cabling:
     requested = {name: answer.lldp_view for name, answer in answers.items() if answer.lldp_view is not None}
 
     @cache
@@ -132,7 +131,7 @@ def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cablin
     return neighbors.compare_cabling(requested, names)
 
 
-def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:
+def _list_remarks(question: Question, cabling: neighbors.Cabling, answers: Mapping[str, Answer]) -> list[str]:
     found = []
     if Aspect.ROUTES in question.aspects and question.widths is None:
         found.append(

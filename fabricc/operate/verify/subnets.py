@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.infiniband.cabling import compare_topologies, finding_of, names_of
-from fabricc.back.infiniband.reading import read_subnet
-from fabricc.back.infiniband.sm_files import TOPOLOGY, read_topology
+from fabricc.back.infiniband.reading import ReadSubnet, read_subnet
+from fabricc.back.infiniband.sm_files import TOPOLOGY, Node, ReadTopology, read_topology
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.shell import run_program
 from fabricc.base.values import replace
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.back.infiniband.reading import ReadSubnet
-    from fabricc.back.infiniband.sm_files import Node, ReadTopology
 
 ASPECTS = (Aspect.CABLING, Aspect.TENANTS, Aspect.INTERFACES)
 """What a subnet has of the aspects: its cables, partitions, and the LID and rate of each port."""

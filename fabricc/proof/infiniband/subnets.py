@@ -27,8 +27,6 @@ from fabricc.proof import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.back.infiniband.sm_files import Node, ReadTopology
-    from fabricc.fabric.infiniband import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
     from fabricc.fabric.infiniband_wiring import Subnet
 
 _ENGINES = {"ftree", "updn", "minhop"}
@@ -73,7 +71,7 @@ def _as_planned(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
 
 
 def _check_node(
-    node: Node | None, name: str, lid: int, ends: Mapping[int, tuple[str, int, str]]
+    node: sm_files.Node | None, name: str, lid: int, ends: Mapping[int, tuple[str, int, str]]
 ) -> Iterator[Finding]:
     file = sm_files.TOPOLOGY
     if node is None:
@@ -88,7 +86,7 @@ def _check_node(
             yield Finding("FAB6302", f"{name} port {port} is not cabled as planned", file, node.line)
 
 
-def check_cables(topology: ReadTopology) -> Iterator[Finding]:
+def check_cables(topology: sm_files.ReadTopology) -> Iterator[Finding]:
     """Report FAB6303 unless both ends of every cable exist and agree, on ports that the switch has."""
     file, nodes = sm_files.TOPOLOGY, topology.nodes
     for node in nodes.values():
@@ -119,7 +117,7 @@ def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
         yield Finding("FAB6304", f"{nodes[guid].name} has no LID", file)
 
 
-def adapter_distances(topology: ReadTopology) -> dict[str, int]:
+def adapter_distances(topology: sm_files.ReadTopology) -> dict[str, int]:
     """Return node id -> hops to the nearest adapter (0 for an adapter, 1 for a leaf), from the cables alone."""
     distance = {node.id: 0 for node in topology.adapters()}
     edge = list(distance)
@@ -134,7 +132,7 @@ def adapter_distances(topology: ReadTopology) -> dict[str, int]:
     return distance
 
 
-def top_switches(topology: ReadTopology) -> set[str]:
+def top_switches(topology: sm_files.ReadTopology) -> set[str]:
     """Return the ids of the switches farthest from all adapters: the top of the tree."""
     distance = adapter_distances(topology)
     most = max(distance.values(), default=0)
@@ -155,7 +153,7 @@ def _check_lists(read: ReadSubnet) -> Iterator[Finding]:
             yield Finding("FAB6305", f"{guid} is {what} and not listed", file)
 
 
-def _check_tree(topology: ReadTopology) -> Iterator[Finding]:
+def _check_tree(topology: sm_files.ReadTopology) -> Iterator[Finding]:
     """Report FAB6308 unless every leaf has as many links to each switch above it (the divisor rule)."""
     for node in topology.switches():
         to = Counter(peer for peer, _, _ in node.ends.values() if peer.startswith("S-"))
@@ -168,7 +166,7 @@ def _check_tree(topology: ReadTopology) -> Iterator[Finding]:
 
 def _planned_members(subnet: Subnet) -> dict[int, set[str]]:
     """Return P_Key (low 15 bits) -> GUIDs of the ports that are its full members in the plan."""
-    ports: dict[str, list[HostPort]] = {}
+    ports: dict[str, list[infiniband.HostPort]] = {}
     for port in subnet.host_ports():
         ports.setdefault(port.host, []).append(port)
     return {
@@ -235,7 +233,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
         yield from _check_levels(ib, read)
 
 
-def _check_levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+def _check_levels(ib: infiniband.InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
     conf, file = read.conf, sm_files.CONF
     lanes = conf.get("qos_sl2vl", "").split(",")
     most = int(conf.get("qos_max_vls", "0"))
@@ -270,7 +268,10 @@ _RENAME = re.compile(r'SUBSYSTEM=="infiniband", .*NAME_FIXED (\S+)"')
 
 
 def prove_host(
-    ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition] = ()
+    ib: infiniband.InfinibandFabric,
+    host: infiniband.Host,
+    files: Mapping[str, str],
+    tenants: Sequence[infiniband.Partition] = (),
 ) -> Iterator[Finding]:
     """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
     if not host.network:
@@ -285,7 +286,9 @@ def prove_host(
         yield from _check_ipoib(ib.ipoib, host, files, tenants)
 
 
-def _check_collectives(ib: InfinibandFabric, host: Host, files: Mapping[str, str]) -> Iterator[Finding]:
+def _check_collectives(
+    ib: infiniband.InfinibandFabric, host: infiniband.Host, files: Mapping[str, str]
+) -> Iterator[Finding]:
     """Report settings of the collective library that are not those of the rails."""
     file = next((path for path in FILES if path in files), host_files.NCCL)
     nccl = dict(line.split("=", 1) for line in _split_words(files.get(file, "")))
@@ -297,7 +300,10 @@ def _check_collectives(ib: InfinibandFabric, host: Host, files: Mapping[str, str
 
 
 def _check_system(
-    ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
+    ib: infiniband.InfinibandFabric,
+    host: infiniband.Host,
+    files: Mapping[str, str],
+    tenants: Sequence[infiniband.Partition],
 ) -> Iterator[Finding]:
     """Report limits, modules and adapters that differ from the plan, and edited fixed texts."""
     modules = {*RDMA_MODULES, *GPUS[host.model.gpu_vendor].modules} - {*host.leave_out}
@@ -329,13 +335,16 @@ def _check_system(
             yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
 
 
-def _keys_of(port: HostPort, tenants: Sequence[Partition]) -> list[int]:
+def _keys_of(port: infiniband.HostPort, tenants: Sequence[infiniband.Partition]) -> list[int]:
     """Return the P_Keys of a port, with full membership."""
     return [tenant.pkey | 0x8000 for tenant in tenants if tenant.has_rail(port.host, port.rail)]
 
 
 def _check_ipoib(
-    ipoib: IpoibPlan, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
+    ipoib: infiniband.IpoibPlan,
+    host: infiniband.Host,
+    files: Mapping[str, str],
+    tenants: Sequence[infiniband.Partition],
 ) -> Iterator[Finding]:
     try:
         found = dict(_read_interfaces(files))

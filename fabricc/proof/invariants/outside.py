@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import field
-from ipaddress import ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.fabric.model import SECRET_PREFIX, Port, Switch
 from fabricc.proof.invariants.clos import joined_planes
 from fabricc.proof.invariants.policy import STOPS, Clause, NeighborPolicy, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
@@ -38,9 +38,7 @@ from fabricc.proof.invariants.view import LinkPort, SwitchView, in_network, lead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from ipaddress import IPv4Network, IPv6Network
 
-    from fabricc.fabric.model import Port, Switch
     from fabricc.proof.compare import Finding
 
 

@@ -17,16 +17,14 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants import outside
-from fabricc.proof.invariants.clos import TIERS
-from fabricc.proof.invariants.policy import COMMUNITY_WORDS, STOPS, Route
+from fabricc.proof.invariants.clos import TIERS, SwitchDigest
+from fabricc.proof.invariants.policy import COMMUNITY_WORDS, STOPS, NeighborPolicy, Policy, Route
 from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.clos import SwitchDigest
-    from fabricc.proof.invariants.policy import NeighborPolicy, Policy
     from fabricc.proof.invariants.prefixes import Block
 
 _NAMED = 4

@@ -19,10 +19,10 @@ from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import CABLING, cabling_rows, fabric_summary
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
-from fabricc.fabric.infiniband import PLATFORM
+from fabricc.fabric.infiniband import PLATFORM, InfinibandFabric
 from fabricc.fabric.infiniband_wiring import Subnet, host_at
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
-from fabricc.review.diff.model import SUBNET, SUBNETS
+from fabricc.review.diff.model import SUBNET, SUBNETS, Rail
 from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, numbered_ports
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.given_identities import Moves
-    from fabricc.fabric.infiniband import InfinibandFabric
-    from fabricc.review.diff.model import Rail
 
 _SUBNET_NAME = f"{SUBNET}-"
 _TIERS = {"host": ("host", "tor"), "spine": ("tor", "spine"), "core": ("spine", "core")}

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.formats import Markdown
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
 from fabricc.review.diff.compare import application_words
-from fabricc.review.diff.model import Impact
+from fabricc.review.diff.model import Group, Impact, Review, SpecChange
 from fabricc.review.diff.phrases import fold_names, theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from fabricc.base.diagnostics import Diagnostic, Position
-    from fabricc.review.diff.model import Group, Review, SpecChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,15 @@ from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import FindingGroups
-from fabricc.facts.statement import NOWHERE, End, Place, Tier
+from fabricc.facts.statement import NOWHERE, Device, End, Place, Tier
 from fabricc.review.diff.model import find_new_faults
-from fabricc.review.diff.sides import parts_of
+from fabricc.review.diff.sides import Side, parts_of
 from fabricc.review.diff.trees import TreeSide
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
-    from fabricc.review.diff.sides import Side
 
 _MOST, _OF_A_TIER = 128, 32
 """Switches of a side that are judged, and changed ones of a tier, which come first; a small fabric is judged whole."""

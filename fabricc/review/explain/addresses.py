@@ -10,9 +10,9 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, unit_number
 from fabricc.fabric.evpn import RESERVED, Segment
 from fabricc.fabric.links import host_links
-from fabricc.fabric.management import address_owners, host_block, unit_place
+from fabricc.fabric.management import Owner, address_owners, host_block, unit_place
 from fabricc.fabric.model import Direction, Host, HostPort
-from fabricc.fabric.out_of_band import OtherDevices, management_endpoints
+from fabricc.fabric.out_of_band import ManagementNetwork, OtherDevices, management_endpoints
 from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.explain import coordinates, formulas, groups, pools
@@ -22,14 +22,11 @@ from fabricc.review.explain.model import Details, Explanation, Formula, Origin, 
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import Owner
-    from fabricc.fabric.out_of_band import ManagementNetwork
 
     Address = IPv4Address | IPv6Address
     from collections.abc import Iterator
 
     from fabricc.fabric.neighbors import Link
-    from fabricc.review.explain.coordinates import Place
 
     Formulas = tuple[Formula, ...]
     Origins = tuple[Origin, ...]
@@ -91,7 +88,7 @@ def _explain_unassigned(
     plan: value_origins.PlanSources,
     address: Address,
     found: pools.ContainingPool,
-    place: Place,
+    place: coordinates.Place,
     details: Details,
     rule: str,
 ) -> Explanation:
@@ -144,7 +141,7 @@ def _host_address(
     )
 
 
-def uplink_of(fabric: Fabric, place: Place) -> Link:
+def uplink_of(fabric: Fabric, place: coordinates.Place) -> Link:
     """Return the link that the coordinates of an uplink stand for, from its lower switch."""
     at, number = place.switch, place.uplink
     if at.tier is TierName.TOR:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from fabricc.review.explain.subject import Subject
-    from fabricc.tree.manifest import Manifest
 
 _CODE = re.compile(r"FAB[0-9]{4}", re.IGNORECASE)
 
@@ -222,7 +221,7 @@ class TreeLine(NamedTuple):
     """
 
     tree: Path
-    manifest: Manifest
+    manifest: manifests.Manifest
     spec: Path
     folder: str
     place: Place
@@ -287,7 +286,7 @@ def _relative_path(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def spec_of(tree: Path, manifest: Manifest) -> Path:
+def spec_of(tree: Path, manifest: manifests.Manifest) -> Path:
     """Return the spec that a tree was built from.
 
     Raises:

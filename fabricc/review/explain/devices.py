@@ -21,7 +21,7 @@ from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import Numbers, make_formula
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
-from fabricc.review.explain.origins import TIERS, given_origins, identity_origins, switch_text
+from fabricc.review.explain.origins import TIERS, PlanSources, given_origins, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
     from fabricc.review.explain.facts import Explainer
-    from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
 

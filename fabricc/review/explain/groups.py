@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.front.spec.tenants import fold_names
 from fabricc.review.explain.model import Details, Explanation, single_explanation
-from fabricc.review.explain.origins import identity_origins
+from fabricc.review.explain.origins import PlanSources, identity_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import TrafficClass
     from fabricc.fabric.shape import Unit
     from fabricc.fabric.tenants import Tenancy, Tenant
-    from fabricc.review.explain.origins import PlanSources
 
 
 _UNIT_RULE = (

@@ -28,7 +28,7 @@ from fabricc.review.explain.formulas import make_formula
 from fabricc.review.explain.groups import explain_group, group_names
 from fabricc.review.explain.lines import Texts
 from fabricc.review.explain.model import Explanation, Statement, SubjectError, single_explanation
-from fabricc.review.explain.origins import TIERS, identity_origins, switch_text
+from fabricc.review.explain.origins import TIERS, PlanSources, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband import HostPort, InfinibandFabric, Partition, ServiceClass
     from fabricc.fabric.model import CableRow
     from fabricc.review.explain.model import Formula, Origin
-    from fabricc.review.explain.origins import PlanSources
 
 _DOCS = "fabricc docs infiniband"
 _GUID = re.compile(

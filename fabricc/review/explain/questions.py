@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.review.explain.coordinates import Place
 
     Network = IPv4Network | IPv6Network
 
@@ -200,7 +199,7 @@ def _explain_pool(
 
 
 def _explain_aggregate(
-    plan: value_origins.PlanSources, network: Network, found: pools.ContainingPool, place: Place
+    plan: value_origins.PlanSources, network: Network, found: pools.ContainingPool, place: coordinates.Place
 ) -> Explanation:
     fabric, tor = plan.fabric, place.switch
     served = next(((slots, rails) for unit, slots, rails in links.served_slots(fabric, tor)

@@ -13,7 +13,7 @@ from fabricc.fabric.facts import Facts, neighbor_key
 from fabricc.fabric.model import Account, Direction, Host, HostPort, Port, Services, SnmpUser, Switch
 from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.front.spec.document import format_path
-from fabricc.review.explain.origins import TIERS, switch_text
+from fabricc.review.explain.origins import TIERS, PlanSources, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fabricc.fabric.routing import Session
     from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
-    from fabricc.review.explain.origins import PlanSources
 
 _KEY = re.compile(r"\[([^\]]*)\]")
 _PORT = re.compile(r"(?:interface|structure/port)\[([^\]]*)\]")

@@ -16,7 +16,7 @@ from fabricc.fabric.infiniband import MOST_LIDS, InfinibandFabric
 from fabricc.fabric.management import address_owners, management_place
 from fabricc.fabric.out_of_band import OtherDevices
 from fabricc.fabric.shape import TierName
-from fabricc.fabric.tenants import NOBODY
+from fabricc.fabric.tenants import NOBODY, Tenancy
 from fabricc.front.planning.topology.layout import stride_rooms
 from fabricc.review.report.values import NONE, Row, Section, Table, format_count
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.tenants import Tenancy
     from fabricc.front.spec.model import ClusterSpec
 
 _WORDS = {

@@ -14,6 +14,7 @@ from fabricc.fabric.shape import TierName
 from fabricc.review.report import values
 from fabricc.review.report.failures import Failure, kept_text
 from fabricc.review.report.picture import draw_picture
+from fabricc.review.report.values import Kind, Row
 from fabricc.review.report.values import count_cables as cables_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.review.report.values import Kind, Row
 
 _DOWN = (Direction.HOST, Direction.DOWN)
 _UP = (Direction.UP, Direction.PEER)

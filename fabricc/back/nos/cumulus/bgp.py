@@ -10,7 +10,7 @@ from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.limits import Release, release_of
 from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.fabric.facts import Facts, format_boolean, neighbor_key, option_facts, outward_facts
-from fabricc.fabric.routing import Clause, Spreading, Transport
+from fabricc.fabric.routing import Bgp, Clause, PeerGroup, PrefixRule, Session, Spreading, Transport
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup, PrefixRule, Session
 
 BFD_PROFILE = "fabric"
 FAMILIES = {4: "ipv4", 6: "ipv6"}

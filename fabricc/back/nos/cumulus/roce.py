@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.back.nos.cumulus.limits import Release
-    from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.facts import Facts, Reading, Value
 
     _PlacedText = tuple[str, int]
@@ -88,9 +87,9 @@ class _Switch:
         return "" if off else self.words.get("mode", LOSSLESS)
 
 
-def vendor_tree(policy: VendorPolicy, ecn: Ecn, release: Release) -> Tree:
+def vendor_tree(policy: VendorPolicy, ecn: Ecn, release: Release) -> startup.Tree:
     """Return what is below `qos` for the RoCE profile, with only the figures that differ from its own."""
-    tree: Tree = {"roce": {release.enable: release.on, "mode": LOSSLESS}}
+    tree: startup.Tree = {"roce": {release.enable: release.on, "mode": LOSSLESS}}
     if has_own_marking(ecn):
         tree["congestion-control"] = {
             GLOBAL: {

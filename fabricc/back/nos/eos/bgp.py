@@ -15,16 +15,14 @@ from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, DISCARD, s
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import neighbor_key
-from fabricc.fabric.routing import Transport
+from fabricc.fabric.facts import Facts, Value, neighbor_key
+from fabricc.fabric.routing import Bgp, PeerGroup, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.routing import Bgp, PeerGroup
 
 DEFAULT_TIMERS_S = (60, 180)
 # A direct neighbor's packets arrive with the TTL they left with, which passes for any number of hops.

@@ -12,14 +12,13 @@ from fabricc.back.nos.eos.qos import delay_thresholds, delay_us, delay_words, wa
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Topic
 from fabricc.base.values import dataclass
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, Watchdog
 
 RELEASES = ("4.30", "4.31", "4.32", "4.33", "4.34", "4.35", "4.36")

@@ -10,14 +10,13 @@ from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
-from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, StoredValue, Topic
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fabricc.back.reading import StoredValue
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
 

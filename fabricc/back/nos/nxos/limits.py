@@ -13,13 +13,12 @@ from fabricc.back.nos.nxos.qos import Pause, is_long, pause_figures, pause_of, w
 from fabricc.back.reading import Block, Document, Entry, Fact, Row, Topic, Types, rows
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.facts import SETTINGS
+from fabricc.fabric.facts import SETTINGS, Facts, Value
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import Watchdog
 

@@ -18,14 +18,13 @@ from fabricc.back.nos.nxos.words import DISCARD, FAMILY_SUFFIXES, state_defined
 from fabricc.back.nos.route_targets import put_targets
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
-from fabricc.fabric.tenants import STATIC_MAP
+from fabricc.fabric.tenants import STATIC_MAP, Tenant, TenantVrfs
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.tenants import Tenant, TenantVrfs
 
 LINKS_MAP = "TENANT-LINKS"
 """The route map by which links of a VRF enter BGP; it permits all."""

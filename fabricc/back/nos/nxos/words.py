@@ -10,13 +10,12 @@ from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
 from fabricc.back.reading.rows import parse_ports
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import join_banner
+from fabricc.fabric.facts import Facts, Value, join_banner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.routing import Bgp
 

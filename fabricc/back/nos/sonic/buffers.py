@@ -13,7 +13,6 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.sonic.reclaim import Bindings
     from fabricc.fabric.facts import Value
 
     Lengths = Mapping[str, tuple[Value, int]]
@@ -134,7 +133,7 @@ def has_table(document: Document, name: str) -> bool:
 
 def state_groups(
     document: Document,
-    found: Bindings,
+    found: reclaim.Bindings,
     bound: Mapping[str, str],
     shut: frozenset[str],
     lossy_key: str,
@@ -218,7 +217,11 @@ def _restored_profile(document: Document, port: str, lengths: Lengths) -> str:
 
 
 def state_queues(
-    document: Document, found: Bindings, bound: Mapping[str, str], shut: frozenset[str], pfc: Sequence[str]
+    document: Document,
+    found: reclaim.Bindings,
+    bound: Mapping[str, str],
+    shut: frozenset[str],
+    pfc: Sequence[str],
 ) -> None:
     """The queues with a lossless buffer must be the priorities that PFC pauses, all others have a lossy one."""
     if not config_db.rows_of(document, "BUFFER_POOL"):

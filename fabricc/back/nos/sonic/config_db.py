@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.back.reading import Block, Document, Keep, Node, Scope, Silent, Tree
+from fabricc.back.reading import rows as pattern
 from fabricc.fabric.facts import Reading, Unplanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
-    from fabricc.back.reading import rows as pattern
 
 Row = dict[str, "str | list[str]"]
 """Fields of one row; every scalar is text, as Redis holds it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from fnmatch import fnmatchcase
-from ipaddress import collapse_addresses, ip_interface
+from ipaddress import IPv4Interface, IPv6Interface, collapse_addresses, ip_interface
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.sonic.config_db import Row, Table, Tables, report_strange, rows_of, value_of
@@ -21,7 +21,6 @@ from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.facts import Facts, Reading

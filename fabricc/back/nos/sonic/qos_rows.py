@@ -26,14 +26,13 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.words import MAP, expand_range, parse_number
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.nos.sonic.reclaim import Bindings
-    from fabricc.back.reading import Row as PatternRow
 
 _TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
 _WRED = {
@@ -313,7 +312,7 @@ def _untrusted_kind(document: Document) -> str:
     return "none" if len(classes) == 64 and set(classes) == {usual} else "something"
 
 
-def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, str]) -> None:
+def _finish_trimming(document: Document, found: reclaim.Bindings, bound: Mapping[str, str]) -> None:
     """State what trimming leaves of packets, and the queues it serves, which must be the same on all ports."""
     trimmed: dict[str, set[int]] = {name: set() for name in bound}
     place = 0

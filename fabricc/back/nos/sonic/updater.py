@@ -18,7 +18,6 @@ from fabricc.fabric.model import Direction, Switch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.base.sonic_tables import Tables
 
 TABLE = Path(__file__).with_name("updater.json")
 LIMITED: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -155,7 +154,7 @@ def _join_ports(ports: tuple[str, ...]) -> str:
     return f"{', '.join(ports[:3])}{' and more' if ports[3:] else ''}"
 
 
-def _parse_tables(text: str) -> Tables:
+def _parse_tables(text: str) -> sonic_tables.Tables:
     """Return the tables of a file.
 
     Raises:
@@ -167,14 +166,14 @@ def _parse_tables(text: str) -> Tables:
         raise ValueError("nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError("not a JSON object of tables")
-    tables: Tables = sonic_tables.without_raw(found)
+    tables: sonic_tables.Tables = sonic_tables.without_raw(found)
     for name, rows in tables.items():
         if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
             raise ValueError(f"{name} is not a table of rows")
     return tables
 
 
-def _schema_release(tables: Tables) -> str:
+def _schema_release(tables: sonic_tables.Tables) -> str:
     """Return the release of the schema; "" for one whose name has none."""
     version = str(tables.get("VERSIONS", {}).get("DATABASE", {}).get("VERSION", ""))
     found = _VERSION.match(version)

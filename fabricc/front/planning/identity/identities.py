@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.links import End
     from fabricc.front.spec.device_model import DeviceRow, LinkRow
     from fabricc.front.spec.model import ClusterSpec
 
@@ -249,7 +248,7 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
         return fabric
     switches = {computed_name(fabric, at): at for at in fabric.switch_ids()}
     switches |= {fabric.name(at): at for at in switches.values()}
-    seen: dict[SwitchId, dict[str, End]] = {}
+    seen: dict[SwitchId, dict[str, links.End]] = {}
     found: dict[int, Ends] = {}
     rows: dict[int, LinkRow] = {}
     to_hosts = link_addresses.HostLinks(fabric, switches)
@@ -272,8 +271,8 @@ def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -
 
 
 def _find_link(
-    fabric: Fabric, row: LinkRow, switches: Mapping[str, SwitchId], seen: dict[SwitchId, dict[str, End]]
-) -> End | None:
+    fabric: Fabric, row: LinkRow, switches: Mapping[str, SwitchId], seen: dict[SwitchId, dict[str, links.End]]
+) -> links.End | None:
     """Return the link as seen from its lower switch; `switches` are by name, `seen` caches links."""
     for (device, port), (far, far_port) in ((row.a, row.b), (row.b, row.a)):
         at, peer = switches.get(device), switches.get(far)

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.library import suggest_name
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import management_network, management_place
-from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
+from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementNetwork, ManagementSwitches, Port
 from fabricc.fabric.out_of_band_cables import aggregate_name, management_sites, switch_name
 from fabricc.fabric.shape import Slot, TierName
 from fabricc.front.planning.topology.models import Naming, UnfitError, nos_release
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.out_of_band import ManagementNetwork
     from fabricc.front.planning.topology.strides import NarrowSubnets
     from fabricc.front.spec.device_model import ManagementRequest, ManagementTier
     from fabricc.front.spec.model import ClusterSpec

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
-    from fabricc.front.planning.topology.clos import Planes
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
@@ -91,7 +90,7 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
 
 
 def reject_partial_rails(
-    spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: Planes
+    spec: ClusterSpec, found: Sequence[Attachment], lead: Attachment, planes: clos.Planes
 ) -> None:
     """Reject hosts on some rails of a fabric whose rails are not joined.
 

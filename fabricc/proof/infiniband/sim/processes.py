@@ -17,7 +17,6 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fabricc.back.infiniband.sm_files import ReadTopology
 
 PROGRAMS = ("setpriv", "ibsim", "opensm", "ibnetdiscover", "ibtracert", "saquery", "smpquery", "ibdmchk")
 PACKAGES = "opensm ibsim-utils infiniband-diags ibutils"
@@ -223,7 +222,7 @@ class Needs:
     lids: int
 
     @staticmethod
-    def of(topology: ReadTopology) -> Needs:
+    def of(topology: sm_files.ReadTopology) -> Needs:
         """Return the resources that a topology needs, with a small margin."""
         nodes = list(topology.nodes.values())
         switches = [node for node in nodes if node.is_switch]

@@ -9,13 +9,12 @@ from fabricc.back.nos.nxos import tenants
 from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
 from fabricc.back.nos.nxos.words import DISCARD, MANAGEMENT_VRF, interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, rows
-from fabricc.fabric.facts import static_text
+from fabricc.fabric.facts import Value, static_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
-    from fabricc.fabric.facts import Value
 
 _NONE = ("", 0)
 _PREFERENCE = 1
