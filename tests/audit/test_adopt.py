@@ -72,7 +72,7 @@ WEIGHTS = {
     "default": {"weight_percent": 40},
 }
 OTHER_BGP = {"spine_asn": "unique", "bfd": {"interval_ms": 200, "multiplier": 4}, "asn_base": 4210000000}
-QUICK = {
+FABRICS = {
     "numbers of its own": small_spec("eos", **OWN_NUMBERS),
     "racks": small_spec("nxos", gpus=RACKS),
     "cumulus, unnumbered": small_spec("cumulus", addressing={"fabric_links": "unnumbered"}),
@@ -80,8 +80,6 @@ QUICK = {
     "changes of single switches": small_spec(
         "eos", overrides={"spine01a": {"drain": True}, "su001-tor2a": {"cable_m": 20},
                           "su002-tor1a": {"ports": {"Ethernet1/1": {"shutdown": True}}}}),
-}  # fmt: skip
-SLOW = {
     **{f"{nos}, plain": small_spec(nos) for nos in MODELS},
     **{f"{nos}, unnumbered": small_spec(nos, addressing={"fabric_links": "unnumbered"}) for nos in MODELS},
     **{f"{nos}, dual stack": small_spec(nos, addressing={"family": "dual"}) for nos in MODELS},
@@ -124,11 +122,8 @@ def assert_the_same(adoption, devices):
     assert adoption.same == devices
 
 
-@pytest.mark.spread(8)
-@pytest.mark.parametrize(
-    "words", [*QUICK.values(), *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW.values())],
-    ids=[*QUICK, *SLOW],
-)  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("words", FABRICS.values(), ids=FABRICS)
 def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
     compiled = compiled_in(tmp_path, words)
     adoption = adopt_compiled(compiled)
@@ -149,7 +144,6 @@ def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
         ),
     ],
 )
-@pytest.mark.slow
 def test_an_inventory_comes_back_behind_other_names(name):
     compiled = compile_inventory(name)
     names = make_disguise(compiled)

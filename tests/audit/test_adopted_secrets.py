@@ -69,7 +69,7 @@ def adoption(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return run.adopted_of(found_of(found), Path("folder"), "zone")
 
 
-@pytest.mark.spread(2)
+@pytest.mark.slow
 def test_hashed_accounts_and_keys_of_time_servers_are_references(adoption: Adoption) -> None:
     management = yaml.safe_load(adoption.files["cluster.yaml"])["management"]
     assert management["ntp_authentication"] == {"key_id": 4, "type": "md5", "key": {"secret": "ntp"}}
@@ -84,6 +84,7 @@ def test_hashed_accounts_and_keys_of_time_servers_are_references(adoption: Adopt
     assert "overlays" not in adoption.adopted.draft.words
 
 
+@pytest.mark.slow
 def test_no_hash_and_no_key_is_written_anywhere(adoption: Adoption, tmp_path: Path) -> None:
     run.write_adoption(adoption, tmp_path / "out", {})
     written = "".join(path.read_text() for path in sorted((tmp_path / "out").rglob("*")) if path.is_file())

@@ -11,6 +11,8 @@ import tracemalloc
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +22,17 @@ from fabricc import build
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
-from fabricc.integrations import mcp as confined
-from fabricc.integrations.mcp import ReadableFolder, RequestError, shorten_value
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
 
 anyio = pytest.importorskip("anyio", reason="the Python package mcp is not installed")
-mcp = pytest.importorskip("mcp", reason="the Python package mcp is not installed")
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
+    from types import ModuleType
+
+    from fabricc.integrations.mcp import ReadableFolder
+
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="the Python package mcp is not installed")
 
 ROOT = Path(__file__).parents[2]
 SPEC = """\
@@ -41,6 +45,12 @@ priorities:
   default: {}
 management: {network: 172.16.0.0/12, snmp: {community: {secret: snmp-read}}}
 """
+
+
+@pytest.fixture(scope="module")
+def server() -> ModuleType:
+    """Return the module of the server; each worker collects these tests, and its SDK takes a second to import."""
+    return import_module("fabricc.integrations.mcp")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +69,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def open_client(folder: Path, *options: str, **environment: str) -> AsyncIterator[Any]:
     """A client of a server that may read a folder."""
+    import mcp
+
     paths = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")]).rstrip(os.pathsep)
     started = mcp.StdioServerParameters(
         command=sys.executable,
@@ -153,29 +165,31 @@ def test_mcp_answers_equal_the_verbs_and_write_nothing(root: Path) -> None:
     assert tree_contents(root) == before
 
 
-def test_a_spec_outside_is_not_read_for_a_tree_inside(root: Path, tmp_path: Path) -> None:
-    place = ReadableFolder(root.resolve())
+def test_a_spec_outside_is_not_read_for_a_tree_inside(server: ModuleType, root: Path, tmp_path: Path) -> None:
+    place = server.ReadableFolder(root.resolve())
     assert place.spec_of("./build/zone") == "./cluster.yaml"
     assert (place.path("-x"), place.path("build/../cluster.yaml")) == ("./-x", "./cluster.yaml")
     for path in ("cluster\0.yaml", "\ud800", "build/../../outside.yaml"):
-        with pytest.raises(RequestError, match="not below the folder"):
+        with pytest.raises(server.RequestError, match="not below the folder"):
             place.path(path)
-    inner = ReadableFolder((root / "build").resolve())
-    with pytest.raises(RequestError, match="not below the folder"):
+    inner = server.ReadableFolder((root / "build").resolve())
+    with pytest.raises(server.RequestError, match="not below the folder"):
         inner.spec_of("./zone")
 
 
-def test_mcp_shortens_long_values_and_reports_it(tmp_path: Path) -> None:
+def test_mcp_shortens_long_values_and_reports_it(server: ModuleType, tmp_path: Path) -> None:
     value = {"a": [1, 2, 3], "b": {"c": "x" * 9000, "e": [[], [4, 5, 6]]}, "f": None}
-    kept, left_out = shorten_value(value, 2)
+    kept, left_out = server.shorten_value(value, 2)
     assert kept == {"a": [1, 2], "b": {"c": "x" * 8000, "e": [[], [4, 5]]}, "f": None}
     assert left_out == {"a": 1, "b.c": 1000, "b.e.1": 1}
-    assert shorten_value(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
-    assert shorten_value(value, 10_000)[0]["f"] is None
+    assert server.shorten_value(dict.fromkeys(range(50), 0), 2)[1] == {"": 10}
+    assert server.shorten_value(value, 10_000)[0]["f"] is None
 
 
 @pytest.fixture
-def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ReadableFolder]:
+def other(
+    server: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], ReadableFolder]:
     """Return a folder whose verbs run a script, its process ID written to `pid`."""
 
     def made(script: str) -> ReadableFolder:
@@ -184,7 +198,8 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
         start = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
         (tmp_path / "fabricc/__main__.py").write_text(f"{start}\n{script}\n")
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-        return ReadableFolder(tmp_path)
+        place: ReadableFolder = server.ReadableFolder(tmp_path)
+        return place
 
     return made
 
@@ -195,13 +210,16 @@ def is_running(folder: Path) -> bool:
 
 
 def test_mcp_stops_a_verb_with_too_much_output(
-    other: Callable[[str], ReadableFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ModuleType,
+    other: Callable[[str], ReadableFolder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(confined, "_LARGEST", 1 << 20)
+    monkeypatch.setattr(server, "_LARGEST", 1 << 20)
     place = other("for _ in range(640): sys.stdout.write('x' * 65536)\ntime.sleep(300)")
     tracemalloc.start()
     try:
-        with pytest.raises(RequestError) as caught:
+        with pytest.raises(server.RequestError) as caught:
             asyncio.run(asyncio.wait_for(place.run_verb(["plan"], [], 50), 60))
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
@@ -211,19 +229,24 @@ def test_mcp_stops_a_verb_with_too_much_output(
 
 
 def test_a_verb_that_takes_too_long_is_ended(
-    other: Callable[[str], ReadableFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ModuleType,
+    other: Callable[[str], ReadableFolder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(confined, "_LONGEST_S", 1)
+    monkeypatch.setattr(server, "_LONGEST_S", 1)
     place = other("sys.stdout.write('x' * 1_000_000)\nsys.stdout.flush()\ntime.sleep(300)")
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(server.RequestError) as caught:
         asyncio.run(asyncio.wait_for(place.run_verb(["plan"], [], 50), 60))
     assert caught.value.code == "FAB0073"
     assert not is_running(tmp_path)
 
 
-def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], ReadableFolder]) -> None:
+def test_of_what_is_no_answer_the_end_is_reported(
+    server: ModuleType, other: Callable[[str], ReadableFolder]
+) -> None:
     place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
-    with pytest.raises(RequestError, match=r"ended with status 3: x+what went wrong$") as caught:
+    with pytest.raises(server.RequestError, match=r"ended with status 3: x+what went wrong$") as caught:
         asyncio.run(place.run_verb(["plan"], [], 50))
     assert len(caught.value.diagnostic.message) < 9000
 
