@@ -1,6 +1,6 @@
 """Settings of property tests: no deadlines, because the time of an example means nothing for the product.
 
-`make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many;
+`make test` tries the same examples each time, so that it fails for what was changed, and 15 % as many;
 `make test-all` looks for new ones.
 
 A test with many similar cases that take long has the mark `spread(n)`: `make test` tries every n-th case, but two at
@@ -23,7 +23,7 @@ from hypothesis import settings
 from tests.browser import Chromium
 
 settings.register_profile("explore", deadline=None)
-settings.register_profile("fabricc", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("fabricc", deadline=None, derandomize=True, max_examples=15)
 settings.load_profile("fabricc")
 gc.disable()  # what is imported and collected lives to the end
 # jsonschema imports this optional package, which compiles 38 grammars (1.1 s of CPU); only the format `iri` uses it.

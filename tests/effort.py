@@ -29,5 +29,5 @@ def count_calls(function: Callable[[], Any]) -> int:
 
 
 def scale_examples(most: int) -> int:
-    """So many examples of a property in `make test-all`; in the ordinary run a quarter, as by default there."""
+    """So many examples of a property in `make test-all`; in the ordinary run 15 %, as by default there."""
     return most * settings().max_examples // 100

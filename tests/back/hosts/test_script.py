@@ -340,6 +340,7 @@ def test_broadcom_firmware_without_profiles_is_reported(tmp_path: Path) -> None:
         ("two-lossless-dcb", {"PFC_CAP": "1"}, "number of lossless classes of the firmware is 1, planned 2"),
     ],
 )
+@pytest.mark.spread(3)
 def test_a_firmware_that_offers_less_is_named_before_the_driver_refuses(
     tmp_path: Path, variant: str, offer: dict[str, str], lack: str
 ) -> None:

@@ -101,8 +101,8 @@ def test_a_pending_revision_of_a_person_is_neither_loaded_over_nor_dropped(
     assert "person" in driver.cli(["nv config diff"])["nv config diff"]
 
 
-@pytest.mark.spread(2)
 @pytest.mark.parametrize("how", ["expires", "is removed"])
+@pytest.mark.slow
 def test_a_revision_of_a_dead_session_does_not_block_after_its_lock(
     switch: LinuxSwitch, driver: Any, how: str
 ) -> None:
@@ -238,8 +238,8 @@ def test_a_lost_confirmation_is_completed(
     assert switch.text("running.json") == switch.text("startup") == text
 
 
-@pytest.mark.spread(2)
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.slow
 def test_a_lost_answer_to_the_save_is_requested_again(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
@@ -310,6 +310,7 @@ def test_an_unparsable_answer_is_an_error(switch: LinuxSwitch, driver: Any) -> N
             ask()
 
 
+@pytest.mark.slow
 def test_automatic_saving_before_the_confirmation_is_undone(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.nvue = ("saves_early",)
     driver.load_replace_candidate(config=NEW)

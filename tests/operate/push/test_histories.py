@@ -71,6 +71,7 @@ def test_a_rack_joins_in_the_change_that_takes_a_port_away(growing: Network) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_each_run_is_rolled_back_in_any_order_and_pushed_again(network: Network) -> None:
     network.push(status=0)
     first = network.interval("spine01a")

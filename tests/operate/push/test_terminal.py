@@ -170,6 +170,7 @@ def test_push_interrupted_while_reading_has_not_started(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_hangup_takes_the_switch_back_and_ends_the_run(network: Network) -> None:
     network.fault("spine01a", "commit_config", 1, "after", "hangup")
     network.direct = False

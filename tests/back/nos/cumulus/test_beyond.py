@@ -18,6 +18,7 @@ from tests.audit.corpora import ROOT, Share, devices, measure_share
 from tests.back.nos.cumulus.variants import VARIANTS
 from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
+from tests.effort import scale_examples
 
 FOLDER = Path(__file__).parent / "beyond"
 TEXT = (FOLDER / FILE).read_text()
@@ -240,18 +241,18 @@ def test_configurations_of_others_are_understood() -> None:
 
 @corpora
 def test_no_foreign_text_is_too_broken_to_read() -> None:
-    """Cut at twenty places, and with words of other lines in the middle."""
+    """Cut at many places, and with words of other lines in the middle."""
     chosen = random.Random(7)
     texts = [files[FILE] for files in devices("cumulus").values()][::3]
     for text in [TEXT, *texts]:
         words = text.split()
-        for _ in range(20):
+        for _ in range(scale_examples(20)):
             at = chosen.randrange(len(text))
             for broken in (text[:at], text.replace(chosen.choice(words), chosen.choice(words), 3)):
                 reading = CUMULUS.read({FILE: broken})
                 assert CUMULUS.ignorable({FILE: broken}, reading) is not None
     for name, text in FLAT.items():
-        for _ in range(20):
+        for _ in range(scale_examples(20)):
             at = chosen.randrange(len(text))
             garbled = text.replace(chosen.choice(text.split()), chosen.choice(text.split()), 2)
             for broken in (text[:at], garbled):

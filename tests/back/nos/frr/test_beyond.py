@@ -13,6 +13,7 @@ from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, devices, measure_share
 from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
+from tests.effort import scale_examples
 
 TEXT = (Path(__file__).parent / "beyond" / "frr.conf").read_text()
 READING = FRR.read({FILE: TEXT})
@@ -229,12 +230,12 @@ def test_configurations_of_others_are_understood(source: str) -> None:
 
 @corpora
 def test_no_foreign_text_is_too_broken_to_read() -> None:
-    """Cut at twenty places, and with words of other lines in the middle."""
+    """Cut at many places, and with words of other lines in the middle."""
     chosen = random.Random(7)
     for files in devices("frr").values():
         text = files[FILE]
         words = text.split() or ["x"]
-        for _ in range(20):
+        for _ in range(scale_examples(20)):
             at = chosen.randrange(len(text) + 1)
             garbled = text[at : at + 400].replace(chosen.choice(words), chosen.choice(words) + "\x00]")
             reading = FRR.read({FILE: text[:at] + garbled})

@@ -11,6 +11,7 @@ import yaml
 from fabricc.back.nos.nxos import FILE, NXOS
 from tests.audit import corpora
 from tests.back.reading.compiled import compiled_blocks
+from tests.effort import scale_examples
 
 TEXTS = Path(__file__).parent / "beyond"
 STRUCTURE = "structure/"
@@ -21,7 +22,7 @@ UNKNOWN_PERCENT = {
     "batfish-parser": 1.0,
     "microsoft-sdn": 0.5,  # `network 10.10.0.1.73/32`
 }
-CUTS = 20
+CUTS = scale_examples(20)
 DESIGNS = ("leaf", "storage", "all")
 """Of VXLAN and vPC; of RDMA on a switch with four queues; with its defaults, by `show running-config all`."""
 

@@ -16,6 +16,7 @@ from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, measure_share
 from tests.back.nos.test_vocabulary import fits_type
 from tests.back.reading.compiled import compiled_blocks
+from tests.effort import scale_examples
 
 TEXT = (Path(__file__).parent / "beyond" / FILE).read_text()
 READING = SONIC.read({FILE: TEXT})
@@ -201,12 +202,12 @@ def test_configurations_of_others_are_understood(source: str) -> None:
 
 @corpora
 def test_no_foreign_text_is_too_broken_to_read() -> None:
-    """Cut at twenty places, and with values of other lines, or none, in the middle."""
+    """Cut at many places, and with values of other lines, or none, in the middle."""
     chosen = random.Random(7)
     for files in [*devices("sonic").values()][::4]:
         text = files.get(FILE, "")[:20000]
         words = re.findall(r'"[^"]*"', text) or ['"x"']
-        for _ in range(20):
+        for _ in range(scale_examples(20)):
             at = chosen.randrange(len(text) + 1)
             odd = chosen.choice(['"\\ud800"', "7", "null", '{"a": {}}', '["x|y]"]', chosen.choice(words)])
             garbled = text.replace(chosen.choice(words), odd, chosen.randrange(1, 9))
