@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
 _ACCESS = re.compile(r"management/access(\[.*\])?|access\[.*\]")
 _EVERYONE = re.compile(r"\b(?:any|everyone else)\b|(?<![\d.:a-f])(?:0\.0\.0\.0|::)/0")
+_HALF = re.compile(r"(?<![\d.:a-f])(?:\d+\.){3}\d+/[1-7](?!\d)|[\da-f:]+::/(?:[1-9]|1[0-5])(?!\d)")
+"""A network larger than any that one owner has."""
 _TELNET = ("management/telnet", "system/feature[telnet]")
 _COMMUNITIES = ("public", "private")
 _SNMP = re.compile(r"management/snmp/(secret|community\[.*\])|snmp/.*community.*")
@@ -36,7 +38,7 @@ _LOCAL = ("127.0.0.1", "::1")
 def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
     seen: set[tuple[str, int]] = set()
     for path, value in statement.rest.items():
-        if not _ACCESS.fullmatch(path) or not _EVERYONE.search(str(value)):
+        if not _ACCESS.fullmatch(path) or not (_EVERYONE.search(str(value)) or _HALF.search(str(value))):
             continue
         place = statement.lines.get(path, ("", 0))
         if place not in seen:
@@ -184,7 +186,40 @@ def _is_expected(summary: Summary, path: str) -> bool:
     return bool(summary.beside) or (bool(summary.services) and path in _FIRST)
 
 
+_SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
+_ITSELF = re.compile(r"127\.\S+|::1")
+
+
+def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report services whose only server is the switch itself, and logins that only the switch may use."""
+    for path, service in _SERVERS.items():
+        servers = re.split(r"[\s,]+", str(statement.rest.get(path, "")))
+        if servers != [""] and all(_ITSELF.fullmatch(each) or each in sessions.addresses for each in servers):
+            message = f"{statement.name}: its {service} {servers[0]} is the switch itself"
+            remedy = f"Name a {service} outside of the switch."
+            yield finding_at(
+                MISSING, statement.device, path, message, f"own {service}", Severity.WARNING, remedy
+            )
+    permitted = [each for each in re.split(r"[\s,]+", str(statement.rest.get(ACCESS, ""))) if each]
+    if permitted and all(_ITSELF.fullmatch(each.partition("/")[0]) for each in permitted):
+        message = (
+            f"{statement.name}: the access list for login permits {permitted[0]} alone, the switch itself"
+        )
+        remedy = "Permit the networks of the administrators."
+        yield finding_at(
+            MISSING,
+            statement.device,
+            ACCESS,
+            message,
+            "closed access",
+            Severity.WARNING,
+            remedy,
+            word=permitted[0],
+        )
+
+
 RULES = (
+    SwitchRule(MISSING, OTHER, (), _own_servers),
     SwitchRule(OPEN, OTHER, (), _open_access),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),

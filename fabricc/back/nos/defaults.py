@@ -279,7 +279,7 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
     if path == "platform/load_sharing":
         return "source-destination" in text and " port " not in text
     if path == "table[SWITCH_HASH|GLOBAL ecmp_hash]":
-        return "L4_" not in text
+        return "L4_SRC_PORT" not in text
     return path in _KERNEL_HASH and text == "0"
 
 
@@ -354,6 +354,10 @@ _QUEUE_LIMIT = re.compile(r"queue\[(\d+)\]/(?:qos_)?(?:setting\[shape rate\]|sha
 _CLASS_LIMIT = re.compile(r"qos/setting\[.*q(\d) shape\]")
 
 
+_LONGEST_PACKET = 9216
+"""Bytes of the longest packet: a limit in packets permits no more than so many each."""
+
+
 def rate_limit(leaf: str, value: object, speed_gbps: int | None) -> RateLimit | None:
     """Return the limit that a fact of a port, or one about a class of all ports, states.
 
@@ -372,9 +376,10 @@ def rate_limit(leaf: str, value: object, speed_gbps: int | None) -> RateLimit | 
         return RateLimit(queue, float(text)) if is_number(text) else None
     if leaf.endswith("/scheduler"):
         peak = text.partition(" pir ")[2].partition(" ")[0]
-        if not is_number(peak) or not speed_gbps or "meter_type packets" in text:
+        if not is_number(peak) or not speed_gbps:
             return None
-        return RateLimit(queue, int(peak) * 8 * 100 / (speed_gbps * 1e9))
+        most = _LONGEST_PACKET if "meter_type packets" in text else 1
+        return RateLimit(queue, int(peak) * most * 8 * 100 / (speed_gbps * 1e9))
     found = _RATE.search(text.rpartition("max ")[2])
     if found is None:
         return None

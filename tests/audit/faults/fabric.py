@@ -124,7 +124,7 @@ def read_sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
     """Read the switches, or the hosts, of the untouched fabric."""
     folder = TemporaryDirectory()
     texts = hosts_of(system) if hosts else build_texts(system, form)
-    return Sound(_collect_texts(Path(folder.name), texts), folder)
+    return Sound(collect_texts(Path(folder.name), texts), folder)
 
 
 def audit_altered(
@@ -138,13 +138,13 @@ def audit_altered(
         hosts: whether the folder also has the files of the hosts.
     """
     with TemporaryDirectory() as folder:
-        devices = {**read_sound(system).devices, **(_collect_texts(Path(folder), altered) if altered else {})}
+        devices = {**read_sound(system).devices, **(collect_texts(Path(folder), altered) if altered else {})}
         if hosts:
             devices |= read_sound(system, hosts=True).devices
         return find_all(ours.infer_fabric(devices))
 
 
-def _collect_texts(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
+def collect_texts(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
     """Return the devices of a folder with these texts, as the audit recognizes them."""
     for name, files in texts.items():
         for file, text in files.items():

@@ -67,6 +67,9 @@ _BINDING = {
 """Table of maps -> field by which a port has one of them."""
 
 
+_TABLE_OF = {field: table for table, field in _BINDING.items()}
+
+
 def _map_row(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
     """Return a table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
     others = Block("<word>", "row", (Entry("<word> <word>", "map"),))
@@ -213,9 +216,12 @@ def _finish_queues(document: Document) -> None:
             text = f"QUEUE|{key} wred_profile: {wred} is missing"
             report_strange(document, line_of(row, "wred_profile"), text)
             document.put(paths[f"qos_setting[queue {numbers} marking]"], f"missing {wred}", row.line)
+            _state_missing(document, "wred_profile", wred, "WRED_PROFILE", line_of(row, "wred_profile"))
         for queue in expand_range(numbers):
             if "scheduler" in row.values:
                 scheduler, line = row.values["scheduler"]
+                if scheduler not in schedulers:
+                    _state_missing(document, "scheduler", str(scheduler), "SCHEDULER", line)
                 value, defined = schedulers.get(str(scheduler), (f"missing {scheduler}", line))
                 place = (
                     defined if scheduler == usual[numbers] else line
@@ -223,10 +229,17 @@ def _finish_queues(document: Document) -> None:
                 document.put(paths[f"queue[{queue}]/scheduler"], value, place)
             for leaf, figure, line in marking.get(wred, ()):
                 marks = leaf != "drop_min_bytes"
-                place = line if marks else line_of(profiles[wred], "ecn")
+                place = line if marks else _unmarked_line(profiles[wred])
                 document.put(paths[f"queue[{queue}]/{leaf}"], figure, place)
                 if not marks:  # the line by which it does not mark
                     document.reading.lines[paths[f"queue[{queue}]/ecn_min_bytes"]] = document.file, place
+
+
+def _state_missing(document: Document, field: str, name: str, table: str, line: int) -> None:
+    """State once that a field names a row that its table does not have; a file without the table is a part of one."""
+    path = f"unread[{field} {name}]"
+    if path not in document.reading.facts and (rows_of(document, table) or _map_of(document, table)):
+        document.put(path, f"{table} has no such row", line)
 
 
 def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
@@ -236,6 +249,11 @@ def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
     )
     leaves = [leaf for leaf in _WRED.values() if leaf in row.values]
     return [(leaf if marks else leaf.replace("ecn_", "drop_"), *row.values[leaf]) for leaf in leaves]
+
+
+def _unmarked_line(row: Scope) -> int:
+    """Return the line by which a profile does not mark: its mode, or that packets without a color are left out."""
+    return line_of(row, "wred_green_enable" if value_of(row, "ecn", "ecn_none") in _MARKING else "ecn")
 
 
 def _scheduler_text(row: Scope) -> str:
@@ -280,6 +298,9 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
         stored, line = row.values.get(field, (MAP, 0))
         if stored not in (MAP, qos.UNTRUSTED) or (line and field in _OTHER_BINDINGS):
             document.put(f"{path}[{field}]", str(stored), line)
+            table = _TABLE_OF.get(field)
+            if table and stored not in (MAP, qos.UNTRUSTED) and stored not in rows_of(document, table):
+                _state_missing(document, field, str(stored), table, line)
     stored = value_of(row, "dscp_to_tc_map", MAP)
     if port != "global" and stored not in (MAP, qos.UNTRUSTED):
         kept = _keeps_lossless_classes(document, stored, value_of(row, "pfc_enable"))

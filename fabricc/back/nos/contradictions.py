@@ -1,0 +1,90 @@
+"""Texts of SONiC's tables that show a fault by themselves, with its effect and the source of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Contradiction(NamedTuple):
+    """A fault that a text shows.
+
+    Attributes:
+        kind: `queue`, `addresses`, `buffer`, `service` or `number`.
+        name: the port or the row that has the fault.
+        field: the setting, in SONiC's words.
+        effect: what follows.
+    """
+
+    kind: str
+    name: str
+    field: str
+    effect: str
+
+
+_EFFECTS = {
+    "tc_to_queue_map": "every packet leaves by queue 0",
+    "tc_to_pg_map": "no packet enters the priority group of its class",
+    "pfc_to_queue_map": "a received pause stops no queue",
+    "pfc_to_pg_map": "no priority group sends pauses",
+}
+"""Field of PORT_QOS_MAP -> what follows where a port has none (SAI, saiport.h: "Default no map", and of
+`SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP` "i.e. all packets to queue 0").
+"""
+_MAPS = {
+    "tc_to_queue_map": "TC_TO_QUEUE_MAP", "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP",
+    "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_pg_map": "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+}  # fmt: skip
+_UNBOUND = re.compile(r"PORT_QOS_MAP\|([^|]+) without (\w+) \S+")
+_FORMS = (
+    (
+        "addresses",
+        re.compile(r"(INTERFACE|LOOPBACK_INTERFACE)\|([^|]+) is missing"),
+        "its addresses wait for the row that has none (sonic-swss, intfmgr.cpp)",
+    ),
+    (
+        "buffer",
+        re.compile(r"(BUFFER_PROFILE)\|(pg_lossless\S*) pool: (?!ingress_lossless_pool$)\S+"),
+        "its headroom is not in the lossless pool",
+    ),
+    (
+        "buffer",
+        re.compile(r"(BUFFER_POOL)\|(ingress_lossless_pool) type: (?!ingress$|both$)\S+"),
+        "no priority group has a buffer in it",
+    ),
+    ("service", re.compile(r"(NTP)\|(global) admin_state: disabled"), "the clock follows no server"),
+    (
+        "number",
+        re.compile(r"BGP's (AS number) is (\d+) in config_db\.json"),
+        "frr.conf states another one",
+    ),
+)
+
+
+def read_contradiction(text: str) -> Contradiction | None:
+    """Return the fault that a text shows, None for any other text."""
+    if match := _UNBOUND.fullmatch(text):
+        effect = _EFFECTS.get(match[2])
+        return Contradiction("queue", match[1], match[2], effect) if effect else None
+    for kind, form, effect in _FORMS:
+        if match := form.fullmatch(text):
+            return Contradiction(kind, match[2], match[1], effect)
+    return None
+
+
+_SCHEMA = re.compile(r'"VERSION": *"version_(?!1_0_)')
+
+
+def is_certain(one: Contradiction, texts: Iterable[str]) -> bool:
+    """Return whether the files of a switch are whole enough for a fault.
+
+    Interfaces of older schemas get their rows from db_migrator.py of sonic-utilities; a file without the table of a map
+    is a part of a configuration.
+    """
+    if one.kind == "addresses":
+        return any(map(_SCHEMA.search, texts))
+    table = _MAPS.get(one.field)
+    return table is None or any(f'"{table}"' in text for text in texts)

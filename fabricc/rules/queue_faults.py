@@ -1,0 +1,214 @@
+"""Find queues, maps and buffers of one switch that contradict each other: lossless traffic is lost or starved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.contradictions import is_certain, read_contradiction
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.view import CODE_POINTS, as_int
+from fabricc.rules.access import MISSING
+from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
+from fabricc.rules.findings import finding_at
+from fabricc.rules.lossless import CLASSED, UNGUARDED
+from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, OTHER, PFC, Input, SwitchRule
+from fabricc.rules.undefined_names import UNREAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.rules.sessions import Sessions
+
+_CODES = {
+    "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "service": MISSING, "number": UNREAD,
+}  # fmt: skip
+"""Kind of a contradiction -> code."""
+
+
+def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report what the tables of a switch leave out, each kind once; missing maps count on ports with PFC alone."""
+    lossless = lossless_ports(statement)
+    found: dict[tuple[str, str], list[tuple[str, str, int]]] = {}
+    effects: dict[tuple[str, str], str] = {}
+    for file, line, text in statement.device.unknown:
+        one = read_contradiction(text)
+        if one is None:
+            continue
+        if not is_certain(one, statement.device.files.values()):
+            continue
+        bound = statement.ports.get(one.name, {}).get(f"qos_setting[{one.field}]")
+        if one.kind == "queue" and (one.name not in lossless or bound is not None):
+            continue
+        found.setdefault((one.kind, one.field), []).append((one.name, file, line))
+        effects[one.kind, one.field] = one.effect
+    for (kind, field), places in found.items():
+        names, file, line = [name for name, _, _ in places], *places[0][1:]
+        what = join_words(names, 2)
+        what = f"{what}: no {field}" if kind == "queue" else f"{field} {what}"
+        message = f"{statement.name} {what}: {effects[kind, field]}"
+        path = statement.device.paths.get(file, file)
+        remedy = "State what the message names, as on the other ports and switches."
+        yield Finding(_CODES[kind], message, path, line, f"contradiction: {field}", Severity.WARNING, remedy)
+
+
+_STRICT = "strict"
+_BUFFERED = ("buffer_profile", "lossy_buffer")
+"""What a queue states about its egress buffer."""
+
+
+def _starved_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report queues with PFC that have a weight while the queue of unmarked traffic is strict, or no scheduler."""
+    classes = classes_of(statement)
+    starved: list[tuple[str, int]] = []
+    bare: list[tuple[str, int]] = []
+    for port, priorities in lossless_ports(statement).items():
+        values = statement.ports[port]
+        usual = as_int(statement.rest.get(f"qos/traffic_class[{classes.get(0)}]/queue"))
+        rest = str(values.get(f"queue[{usual}]/scheduler", ""))
+        for queue in {queue_of(statement, each) for each in priorities}:
+            own = values.get(f"queue[{queue}]/scheduler")
+            if queue == usual:
+                continue
+            if rest.startswith(_STRICT) and own is not None and not str(own).startswith(_STRICT):
+                starved.append((port, queue))
+            elif own is None and rest:
+                bare.append((port, queue))
+    mine = f"queue[{statement.rest.get(f'qos/traffic_class[{classes.get(0)}]/queue')}]/scheduler"
+    for places, what, leaf in (
+        (starved, "which has PFC, waits for the strict queue of unmarked traffic", mine),
+        (bare, "which has PFC, has no scheduler, which other queues have", "queue[{}]/ecn_min_bytes"),
+    ):
+        if places:
+            port, queue = places[0]
+            ports = join_words([each for each, _ in places], 2)
+            message = f"{statement.name} {ports}: queue {queue}, {what}"
+            remedy = "Give both queues weights, and RDMA's the larger one."
+            paths = (f"{PORT}{port}]/{leaf.format(queue)}", f"{PORT}{port}]/pfc")
+            yield finding_at(
+                SLOW,
+                statement.device,
+                paths,
+                message,
+                "starved queue",
+                Severity.WARNING,
+                remedy,
+                word="STRICT",
+            )
+
+
+def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless buffers that cannot work: an empty pool, a wrong group, and pauses that never end."""
+    lossless = lossless_ports(statement)
+    if lossless and statement.rest.get("pool/ingress_lossless_bytes") == 0:
+        message = (
+            f"{statement.name}: the lossless pool has 0 bytes, {len(lossless):,} ports have PFC: RDMA drops"
+        )
+        path = "pool/ingress_lossless_bytes"
+        remedy = "Give the pool the buffer of the switch."
+        yield finding_at(BUFFER, statement.device, path, message, "empty pool", remedy=remedy)
+    share = as_int(statement.rest.get("pool/lossless_queue_alpha"))
+    if lossless and share is not None and share < 0:
+        message = f"{statement.name}: queues with PFC may hold 2^{share} of the free egress buffer: RDMA drops there"
+        remedy = "Let lossless queues use the whole egress pool: pauses limit what they hold."
+        path = "pool/lossless_queue_alpha"
+        yield finding_at(BUFFER, statement.device, path, message, "small egress share", remedy=remedy)
+    wrong: dict[str, list[str]] = {}
+    bare: dict[str, list[str]] = {}
+    late: list[str] = []
+    for port, priorities in lossless.items():
+        values = statement.ports[port]
+        groups = {f"priority_group[{priority_group(statement, each)}]/buffer_profile" for each in priorities}
+        stated = [each for each in values if each.startswith("priority_group[")]
+        if stated and groups.isdisjoint(stated) and "headroom/xoff_bytes" in values:
+            wrong.setdefault(stated[0], []).append(port)
+        queues = {f"queue[{queue_of(statement, each)}]/" for each in priorities}
+        kept = [each for each in values if each.startswith("queue[") and each.endswith("]/buffer_profile")]
+        if kept and not any(f"{queue}{leaf}" in values for queue in queues for leaf in _BUFFERED):
+            bare.setdefault(kept[0], []).append(port)
+        xon, size = (as_int(values.get(f"headroom/{leaf}")) for leaf in ("xon_bytes", "size_bytes"))
+        if xon and size and xon > max(size, as_int(values.get("headroom/xoff_bytes")) or 0):
+            late.append(port)
+    for leaf, ports in wrong.items():
+        message = f"{statement.name} {join_words(ports, 2)}: PFC, and a buffer of another priority group: RDMA drops"
+        remedy = "Give the priority group of PFC the lossless buffer."
+        path = f"{PORT}{ports[0]}]/{leaf}"
+        yield finding_at(BUFFER, statement.device, path, message, "other group", remedy=remedy)
+    if late:
+        message = (
+            f"{statement.name} {join_words(late, 2)}: pauses end at a level above the size of the buffer"
+        )
+        remedy = "Set a level below the size of the buffer."
+        path = f"{PORT}{late[0]}]/headroom/xon_bytes"
+        yield finding_at(BUFFER, statement.device, path, message, "end of pauses", Severity.WARNING, remedy)
+
+
+def _unmarked_traffic(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that packets without a code point are in a lossless class together with marked ones."""
+    classes = classes_of(statement)
+    mine = classes.get(0)
+    if mine is None or len(set(classes.values())) == 1:
+        return
+    groups = {
+        priority_group(statement, each) for found in lossless_ports(statement).values() for each in found
+    }
+    if group_of(statement, mine) not in groups:
+        return
+    others = [dscp for dscp in range(1, CODE_POINTS) if classes.get(dscp) == mine]
+    if others:
+        message = (
+            f"{statement.name}: packets without a code point (DSCP 0) are in the lossless class {mine} with DSCP "
+            f"{join_words(list(map(str, others)), 2)}: they pause RDMA"
+        )
+        remedy = "Map DSCP 0 to a class without PFC."
+        path = "qos/dscp[0]/traffic_class"
+        yield finding_at(CLASSED, statement.device, path, message, "unmarked", Severity.WARNING, remedy)
+
+
+def _lost_points(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report code points in a class for which no queue is stated, while other classes have one."""
+    classes = classes_of(statement)
+    queued = {
+        int(path[len("qos/traffic_class[") :].partition("]")[0])
+        for path in statement.facts_below("qos/traffic_class[")
+        if path.endswith("/queue")
+    }
+    lost = {dscp: each for dscp, each in classes.items() if each not in queued}
+    if queued and lost and len(lost) < len(classes) and lossless_ports(statement):
+        dscp, each = next(iter(lost.items()))
+        message = f"{statement.name}: DSCP {join_words(list(map(str, lost)), 2)} is in class {each}, which has no queue"
+        remedy = "Map the code point to a class with a queue, or give the class one."
+        path = f"qos/dscp[{dscp}]/traffic_class"
+        yield finding_at(CLASSED, statement.device, path, message, "no queue", Severity.WARNING, remedy)
+
+
+_LONGEST_MS = 5000
+"""The longest detection that SONiC accepts (sonic-pfcwd.yang: 100 to 5,000 ms); other systems detect in less."""
+
+
+def _late_watchdog(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a PFC watchdog that waits for many seconds."""
+    wait = as_int(statement.rest.get("watchdog/detect_ms"))
+    if wait is not None and wait > _LONGEST_MS:
+        message = (
+            f"{statement.name}: the PFC watchdog waits {wait:,} ms, while one stuck receiver stops the fabric"
+        )
+        remedy = f"Detect within {_LONGEST_MS:,} ms."
+        path = "watchdog/detect_ms"
+        yield finding_at(
+            UNGUARDED, statement.device, path, message, "late watchdog", Severity.WARNING, remedy
+        )
+
+
+RULES = (
+    SwitchRule(UNCLASSIFIED, OTHER, (), _contradictions),
+    SwitchRule(SLOW, PFC, (Input.PFC,), _starved_queues, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_buffers, shared=True),
+    SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unmarked_traffic, shared=True),
+    SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _lost_points, shared=True),
+    SwitchRule(UNGUARDED, PFC, (Input.PFC,), _late_watchdog, shared=True),
+)

@@ -1,0 +1,94 @@
+# ruff: noqa: E501  (an edit is one line)
+"""A fault in the queues, maps and buffers of one SONiC switch is found at the line that has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.facts.statement import Place, Tier, read_statement
+from fabricc.rules import queue_faults, undefined_names
+from fabricc.rules.sessions import sessions_of
+from tests.audit.faults.edits import edit_tables, replace
+from tests.audit.faults.fabric import build_texts, collect_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fabricc.proof.compare import Finding
+    from tests.audit.faults.edits import Files
+
+LEAF = "rack002-leaf"
+RULES = (*queue_faults.RULES, *undefined_names.RULES)
+
+
+def _each_map(change: Callable[[dict[str, str]], object]) -> Callable[[Files], Files]:
+    def edit(tables: dict[str, Any]) -> None:
+        for name, row in tables["PORT_QOS_MAP"].items():
+            if name != "global":
+                change(row)
+
+    return edit_tables(edit)
+
+
+def _each_row(
+    table: str, suffix: str, change: Callable[[dict[str, str]], object]
+) -> Callable[[Files], Files]:
+    return edit_tables(
+        lambda tables: [change(row) for name, row in tables[table].items() if name.endswith(suffix)]
+    )
+
+
+def _move_groups(tables: dict[str, Any]) -> None:
+    rows = tables["BUFFER_PG"]
+    tables["BUFFER_PG"] = {name.replace("|3", "|4"): row for name, row in rows.items()}
+
+
+FILE = "config_db.json"
+CASES: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
+    "no map of queues": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("tc_to_queue_map"))),
+    "no map of groups": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("tc_to_pg_map"))),
+    "no map of paused queues": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("pfc_to_queue_map"))),
+    "no map of pausing groups": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("pfc_to_pg_map"))),
+    "an undefined map": ("FAB9060", '"AZUR"', _each_map(lambda row: row.update(tc_to_queue_map="AZUR"))),
+    "an undefined scheduler": ("FAB9060", '"rdm"', _each_row("QUEUE", "|3", lambda row: row.update(scheduler="rdm"))),
+    "an undefined profile of marking": ("FAB9060", '"400g"', _each_row("QUEUE", "|3", lambda row: row.update(wred_profile="400g"))),
+    "a class without a queue": ("FAB9607", '"26": "4"', replace(r'"26": "3"', '"26": "4"', file=FILE)),
+    "unmarked packets": ("FAB9607", '"0": "3"', replace(r'"0": "0",(\s+"1": "0")', r'"0": "3",\1', file=FILE)),
+    "a strict default class": ("FAB9678", '"STRICT"', edit_tables(lambda tables: tables["SCHEDULER"]["default"].update(type="STRICT"))),
+    "a queue without a scheduler": ("FAB9678", "", _each_row("QUEUE", "|3", lambda row: row.pop("scheduler"))),
+    "an empty pool": ("FAB9668", '"size": "0"', edit_tables(lambda tables: tables["BUFFER_POOL"]["ingress_lossless_pool"].update(size="0"))),
+    "a pool of the egress": ("FAB9668", '"type": "egress"', edit_tables(lambda tables: tables["BUFFER_POOL"]["ingress_lossless_pool"].update(type="egress"))),
+    "a buffer of another pool": ("FAB9668", '"egress_lossless_pool"', _each_row("BUFFER_PROFILE", "m_profile", lambda row: row.update(pool="egress_lossless_pool"))),
+    "a buffer of another group": ("FAB9668", '"pg_lossless_', edit_tables(_move_groups)),
+    "a small egress share": ("FAB9668", '"-6"', edit_tables(lambda tables: tables["BUFFER_PROFILE"]["egress_lossless_profile"].update(dynamic_th="-6"))),
+    "pauses that never end": ("FAB9668", '"xon": "9000000"', _each_row("BUFFER_PROFILE", "m_profile", lambda row: row.update(xon="9000000"))),
+    "a late watchdog": ("FAB9606", '"60000"', edit_tables(lambda tables: [row.update(detection_time="60000") for row in tables["PFC_WD"].values()])),
+    "ports without a row": ("FAB9060", '"Ethernet64|', edit_tables(lambda tables: [tables["INTERFACE"].pop(port) for port in ("Ethernet64", "Ethernet72")])),
+    "no row of the loopback": ("FAB9060", '"Loopback0|', edit_tables(lambda tables: tables["LOOPBACK_INTERFACE"].pop("Loopback0"))),
+    "NTP is off": ("FAB9674", '"disabled"', edit_tables(lambda tables: tables["NTP"]["global"].update(admin_state="disabled"))),
+}  # fmt: skip
+"""Fault -> code, text of the line, and edit."""
+
+
+def find_faults(files: Files, folder: Path) -> list[Finding]:
+    device = collect_texts(folder, {LEAF: files})[LEAF]
+    statement = read_statement(device, Place(Tier.TOR), {})
+    sessions = sessions_of(statement)
+    return [finding for rule in RULES for finding in rule.findings(statement, sessions)]
+
+
+def test_an_untouched_switch_is_silent(tmp_path: Path) -> None:
+    assert find_faults(dict(build_texts("sonic")[LEAF]), tmp_path) == []
+
+
+@pytest.mark.spread(4)
+@pytest.mark.parametrize("case", CASES)
+def test_a_fault_of_queues_is_found_at_its_line(case: str, tmp_path: Path) -> None:
+    code, text, edit = CASES[case]
+    files = edit(dict(build_texts("sonic")[LEAF]))
+    lines = files[FILE].split("\n")
+    places = [lines[each.line - 1] for each in find_faults(files, tmp_path) if each.code == code]
+    assert any(text in line for line in places)
