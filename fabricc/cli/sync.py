@@ -19,8 +19,9 @@ from fabricc.cli import options, output
 from fabricc.compiler.compiled import Compiled, compile_ethernet
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.client import Client
+from fabricc.integrations.sync.comparison import Change, compare
 from fabricc.integrations.sync.products import PRODUCTS, Product
-from fabricc.integrations.sync.records import Change, Scope, compare, planned_records
+from fabricc.integrations.sync.records import Scope, planned_records
 from fabricc.integrations.sync.server import Server, pull_export
 from fabricc.operate.devices.secrets import KINDS, Reference
 from fabricc.paperwork.netbox import tables_of
@@ -200,7 +201,7 @@ def _format_lines(changes: Sequence[Change]) -> Iterator[str]:
         at = (change.action, change.kind)
         seen[at] += 1
         if seen[at] <= _SHOWN:
-            subject = f"{change.kind.replace('_', ' ')} {' '.join(change.key)}"
+            subject = " ".join(filter(None, (change.kind.replace("_", " "), *change.key)))
             yield f"{_SIGNS[change.action]} {subject}{_format_values(change)}"
     for (action, kind), count in seen.items():
         if count > _SHOWN:

@@ -28,7 +28,8 @@ REFERENCES = {
     "ip_address": "ipam/ip-addresses", "interface": "dcim/interfaces", "primary_ip4": "ipam/ip-addresses",
 }  # fmt: skip
 UNIQUE = {"dcim/devices": ("name", "site", "location", "tenant"),
-          "dcim/interfaces": ("device", "name"), "ipam/prefixes": ("prefix",), "ipam/ip-addresses": ("address",),
+          "dcim/interfaces": ("device", "name"), "ipam/prefixes": ("prefix", "vrf", "namespace"),
+          "ipam/ip-addresses": ("address", "vrf", "namespace"),
           "dcim/device-types": ("model",), "extras/custom-fields": ("label",), "dcim/cables": ("id",),
           "ipam/ip-address-to-interface": ("ip_address", "interface"),
           "ipam/vrf-prefix-assignments": ("vrf", "prefix")}  # fmt: skip
@@ -53,6 +54,8 @@ class Store:
         """Method (and path) and status: the next such request gets the status, and is not carried out."""
         self.meeting: tuple[str, threading.Barrier] | None = None
         """Method and path: the first such requests wait for each other."""
+        self.templates: list[str] = []
+        """Names of the interfaces that each new device has."""
         self._numbers = count(1)
         self.lock = threading.Lock()
 
@@ -72,9 +75,49 @@ class Store:
             raise ValueError(json.dumps({name: ["This field is required."] for name in missing}))
         self._check(path, made)
         self.lists.setdefault(path, {})[str(made["id"])] = made
+        for name in self.templates if path == "dcim/devices" else ():
+            kind = {"type": "800gbase-x-osfp", "status": "Active"}
+            self.add(
+                "dcim/interfaces", {"device": made["id"], "name": name, "enabled": True, "mtu": None, **kind}
+            )
         return made
 
+    def devices_of(self, address: Any) -> set[str]:
+        """Return the devices on whose interfaces an address is."""
+        interfaces = self.lists.get("dcim/interfaces", {})
+        assigned = self.lists.get("ipam/ip-address-to-interface", {}).values()
+        ends = [str(each["interface"]) for each in assigned if each["ip_address"] == address]
+        ends += [str(self.lists["ipam/ip-addresses"][str(address)].get("assigned_object_id"))]
+        return {str(interfaces[end]["device"]) for end in ends if end in interfaces}
+
+    def _check_address(self, made: dict[str, Any]) -> None:
+        """Check what both servers check of an address.
+
+        Raises:
+            ValueError: it is there, or the main address of a device that has it no longer.
+        """
+        held = self.lists.get("ipam/ip-addresses", {})
+        number = ip_interface(made["address"]).ip
+        for each in held.values():
+            is_same = ip_interface(each["address"]).ip == number and all(
+                each.get(name) == made.get(name) for name in ("vrf", "namespace")
+            )
+            if each["id"] != made["id"] and is_same:
+                raise ValueError(json.dumps({"address": ["Duplicate IP address found in global table"]}))
+        before = held.get(str(made["id"]), {}).get("assigned_object_id")
+        interfaces = self.lists.get("dcim/interfaces", {})
+        if before is not None and str(before) in interfaces:
+            owner = interfaces[str(before)]["device"]
+            new = interfaces[str(made["assigned_object_id"])]["device"]
+            if owner != new and self.lists["dcim/devices"][str(owner)].get("primary_ip4") == made["id"]:
+                raise ValueError(json.dumps({"__all__": ["Cannot reassign IP address while it is primary"]}))
+
     def _check(self, path: str, made: dict[str, Any]) -> None:
+        if path == "ipam/ip-addresses":
+            self._check_address(made)
+        primary = made.get("primary_ip4") if path == "dcim/devices" else None
+        if primary is not None and str(made["id"]) not in self.devices_of(primary):
+            raise ValueError(json.dumps({"primary_ip4": ["The address is not assigned to this device."]}))
         for name, place in REFERENCES.items():
             value = made.get(name)
             where = self.roles() if place == "roles" else place
@@ -97,19 +140,30 @@ class Store:
                 raise ValueError(json.dumps({"__all__": ["Duplicate termination found"]}))
 
     def change(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        held = self.lists.get(path, {})[str(body["id"])]
+        held = self.lists.get(path, {}).get(str(body["id"]))
+        if held is None:
+            raise ValueError(json.dumps({"detail": f"Object with ID {body['id']} does not exist"}))
         self._check(path, {**held, **body})
         held.update(body)
         return held
 
     def remove(self, path: str, id_: Any) -> None:
         del self.lists[path][str(id_)]
-        if path == "dcim/devices":
-            gone = [
-                key for key, each in self.lists.get("dcim/interfaces", {}).items() if each["device"] == id_
-            ]
-            for key in gone:
-                del self.lists["dcim/interfaces"][key]
+        owned = {"dcim/devices": ("dcim/interfaces", "device")}
+        if self.product == "netbox":
+            owned["dcim/interfaces"] = ("ipam/ip-addresses", "assigned_object_id")
+        if path in owned:
+            place, name = owned[path]
+            for each in [each for each in self.lists.get(place, {}).values() if each.get(name) == id_]:
+                self.remove(place, each["id"])
+        if path == "ipam/ip-addresses":
+            for device in self.lists.get("dcim/devices", {}).values():
+                if device.get("primary_ip4") == id_:
+                    device["primary_ip4"] = None
+        if path == "dcim/interfaces":
+            cables = self.lists.get("dcim/cables", {}).values()
+            for each in [each for each in cables if id_ in cable_ends(each)]:
+                self.remove("dcim/cables", each["id"])
 
     def shown(self, path: str, held: dict[str, Any], *, nested: bool) -> dict[str, Any]:
         answer = dict(held)
@@ -146,6 +200,10 @@ class Store:
             return any(
                 inner in ip_network(value) for value in values if inner.version == ip_network(value).version
             )
+        if name == "namespace":
+            return each["namespace"]["name"] in values
+        if name == "device_id" and path == "ipam/ip-addresses":
+            return not self.devices_of(each["id"]).isdisjoint(values)
         if name in ("site", "location"):
             return any(
                 self.lists[f"dcim/{name}s"][str(each[name])].get(key) in values for key in ("slug", "name")
@@ -212,16 +270,17 @@ class Handler(BaseHTTPRequestHandler):
             self._carry_out(path, content, parse_qsl(address.query))
 
     def _carry_out(self, path: str, content: bytes, words: list[tuple[str, str]]) -> None:
+        bodies = json.loads(content) if content else []
         try:
             if self.command == "GET":
                 self._list(path, words)
             elif self.command == "POST":
-                made = [self.store.add(path, each) for each in json.loads(content)]
+                made = [self.store.add(path, each) for each in bodies]
                 self._answer(201, [self.store.shown(path, each, nested=False) for each in made])
             elif self.command == "PATCH":
-                self._answer(200, [self.store.change(path, each) for each in json.loads(content)])
+                self._answer(200, [self.store.change(path, each) for each in bodies])
             else:
-                for each in json.loads(content):
+                for each in bodies:
                     self.store.remove(path, each["id"])
                 self._answer(204, None)
         except ValueError as error:

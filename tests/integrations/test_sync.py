@@ -324,3 +324,127 @@ def test_a_device_of_others_that_differs_gets_nothing(case: Case) -> None:
         for each in case.changes()["changes"]
         if "su001-tor1a" in each["key"] and each["action"] == "create"
     ]
+
+
+def _find_device(case: Case, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        each for each in case.store.lists["dcim/devices"].values() if each["name"] == name
+    )
+    return found
+
+
+def _find_interface(case: Case, device: str, name: str) -> dict[str, Any]:
+    owner, interfaces = _find_device(case, device)["id"], case.store.lists["dcim/interfaces"]
+    found: dict[str, Any] = next(
+        each for each in interfaces.values() if (each["device"], each["name"]) == (owner, name)
+    )
+    return found
+
+
+def _add_address(case: Case, address: str, interface: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
+    """Add an address of somebody else."""
+    if case.product == "netbox":
+        end = None if interface is None else interface["id"]
+        return case.store.add("ipam/ip-addresses", {"address": address, "assigned_object_id": end, **more})
+    more = {"namespace": {"name": "Global"}, "status": {}, **more}
+    made = case.store.add("ipam/ip-addresses", {"address": address, **more})
+    if interface is not None:
+        body = {"ip_address": made["id"], "interface": interface["id"]}
+        case.store.add("ipam/ip-address-to-interface", body)
+    return made
+
+
+def test_an_address_that_others_have_is_a_conflict(case: Case) -> None:
+    """Whatever its length; in another VRF or namespace it is another address."""
+    planned = case.changes()["changes"]
+    first, second = [each["key"][0] for each in planned if each["kind"] == "address"][:2]
+    case.store.requests.clear()
+    number = first.partition("/")[0]
+    _add_address(case, f"{number}/20", None)
+    if case.product == "netbox":
+        vrf = case.store.add("ipam/vrfs", {"name": "elsewhere"})
+        other = _add_address(case, second, None, vrf=vrf["id"])
+    else:
+        other = _add_address(case, second, None, namespace={"name": "elsewhere"})
+    before = json.dumps(other)
+    status, out, err = case.sync("--apply")
+    assert (status, out.count("conflict")) == (0, 0), (out, err)
+    words = " ".join(err.split())
+    assert f"address {first} is not there: {number}/20 belongs to somebody else" in words
+    assert words.count("FAB2152") == 1
+    assert json.dumps(other) == before
+    assert [each["address"] for each in case.store.lists["ipam/ip-addresses"].values()].count(second) == 2
+    assert case.changes()["changes"] == []
+
+
+def test_an_address_of_others_on_another_interface_is_not_taken(case: Case) -> None:
+    address = next(each["key"][0] for each in case.changes()["changes"] if each["kind"] == "address")
+    other = _add_address(case, address, None)
+    before = json.dumps(case.store.shown("ipam/ip-addresses", other, nested=False))
+    status, _, err = case.sync("--apply")
+    assert (status, err.count("FAB2152")) == (0, 1), err
+    assert json.dumps(case.store.shown("ipam/ip-addresses", other, nested=False)) == before
+    assert _find_device(case, "su001-tor1a").get("primary_ip4") is None
+    assert case.changes()["changes"] == []
+
+
+def test_interfaces_that_a_server_creates_with_devices_are_used(case: Case) -> None:
+    """Types of a company have templates; the first run finds their interfaces there."""
+    ports = {each["key"][1] for each in case.changes()["changes"] if each["kind"] == "interface"}
+    case.store.templates = [sorted(ports)[0], "management", "console"]
+    status, _, err = case.sync("--apply")
+    assert status == 0, err
+    assert _find_interface(case, "su001-tor1a", "management")["mgmt_only"] is True
+    assert _find_interface(case, "su001-tor1a", "console")["tags"] == []
+    assert case.changes()["changes"] == []
+
+
+def test_a_device_or_interface_renamed_by_hand_comes_back_with_its_addresses(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    before = sorted(each["address"] for each in case.store.lists["ipam/ip-addresses"].values())
+    _find_device(case, "spine01a")["name"] = "old-spine"
+    _find_interface(case, "spine02a", "management")["name"] = "mgmt0"
+    status, _, err = case.sync("--apply")
+    assert status == 0, err
+    assert case.changes()["changes"] == []
+    assert sorted(each["address"] for each in case.store.lists["ipam/ip-addresses"].values()) == before
+    assert _find_device(case, "spine01a")["primary_ip4"] is not None
+    assert _find_device(case, "spine02a")["primary_ip4"] is not None
+
+
+def test_two_devices_swap_their_main_addresses(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    first, second = (_find_device(case, name)["primary_ip4"] for name in ("spine01a", "spine02a"))
+    addresses = case.store.lists["ipam/ip-addresses"]
+    texts = [addresses[str(each)]["address"].partition("/")[0] for each in (second, first)]
+    lines = "".join(f"spine0{number}a,{text}\n" for number, text in enumerate(texts, 1))
+    (case.folder / "devices.csv").write_text(f"device,management\n{lines}")
+    (case.folder / "cluster.yaml").write_text(SPEC + "identities: {devices: devices.csv}\n")
+    status, _, err = case.sync("--apply")
+    assert status == 0, err
+    assert case.changes()["changes"] == []
+
+
+@pytest.mark.parametrize("what", ["a cable", "an address"])
+def test_a_device_that_others_use_is_not_deleted(case: Case, what: str) -> None:
+    spec = case.folder / "cluster.yaml"
+    spec.write_text(SPEC.replace("hosts: 4", "hosts: 6"))
+    assert case.sync("--apply")[0] == 0
+    port = _find_interface(case, "su003-tor1a", "loopback")
+    if what == "an address":
+        _add_address(case, "192.0.2.1/32", port)
+    else:
+        body: dict[str, Any] = {f"{side}_terminations": [] for side in "ab"}
+        body["a_terminations"] = [{"object_type": "dcim.interface", "object_id": port["id"]}]
+        if case.product == "nautobot":
+            body = {"termination_a_id": port["id"], "termination_b_id": "circuit", "status": {}}
+        case.store.add("dcim/cables", body)
+    spec.write_text(SPEC)
+    status, _, err = case.sync("--apply")
+    keeps = what == "a cable" or case.product == "netbox"  # Nautobot deletes no addresses with an interface
+    assert (status, err.count("FAB2152")) == (0, 2 if keeps else 0), err
+    names = {each["name"] for each in case.store.lists["dcim/devices"].values()}
+    assert ("su003-tor1a" in names) is keeps
+    assert "su003-h01" not in names
+    if what == "an address":
+        assert "192.0.2.1/32" in {each["address"] for each in case.store.lists["ipam/ip-addresses"].values()}

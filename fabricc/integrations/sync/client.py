@@ -224,10 +224,10 @@ class Client:
         """Change objects; each body has the `id` and the values to change. Yield the number of each part."""
         return (count for count, _ in self._write("PATCH", path, bodies, in_turn=in_turn))
 
-    def delete(self, path: str, ids: Sequence[str | int]) -> Iterator[int]:
+    def delete(self, path: str, ids: Sequence[str | int], *, in_turn: bool = True) -> Iterator[int]:
         """Delete objects, and yield the number of each part."""
         bodies = [{"id": each} for each in ids]
-        return (count for count, _ in self._write("DELETE", path, bodies, in_turn=True))
+        return (count for count, _ in self._write("DELETE", path, bodies, in_turn=in_turn))
 
     def _write(
         self, method: str, path: str, bodies: Sequence[Mapping[str, Any]], *, in_turn: bool

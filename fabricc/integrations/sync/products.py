@@ -32,6 +32,7 @@ class Product:
         fields: kind -> the fields that it has.
         device_filter: query that names devices of interfaces and cables by identifier.
         inside: query for the addresses of a prefix.
+        namespace: query for the VRFs, prefixes and addresses among which those of the plan must be unique.
         tag_query: query for the objects with a tag.
         untagged: query for the objects without a tag.
         field_query: query for the custom field `asn`.
@@ -48,6 +49,7 @@ class Product:
     fields: Mapping[str, tuple[str, ...]]
     device_filter: Mapping[str, str]
     inside: str
+    namespace: tuple[tuple[str, str], ...]
     tag_query: tuple[str, Callable[[str], str]]
     untagged: str
     field_query: tuple[tuple[str, str], ...]
@@ -151,6 +153,8 @@ def _read_fields(kind: str, answer: Mapping[str, Any], keys: Keys) -> dict[str, 
         }
     elif kind == "address":
         end = keys.get(("interface", identifier(answer.get("assigned_object_id"))))
+        if end is None and answer.get("assigned_object_id") is not None:
+            end = ("another", "another")
         values |= {"device": end[0] if end else None, "interface": end[1] if end else None}
     elif kind == "primary":
         values["address"] = parts_of(answer.get("primary_ip4")).get("address")
@@ -251,6 +255,7 @@ NETBOX = Product(
     fields={**_FIELDS, "prefix": ("description", "vrf"), "address": ("device", "interface", "vrf")},
     device_filter={"interface": "device_id", "cable": "device_id"},
     inside="parent",
+    namespace=(),
     tag_query=("tag", slug),
     untagged="tag__n",
     field_query=(("name", "asn"),),
@@ -328,6 +333,7 @@ NAUTOBOT = Product(
     fields={**_FIELDS, "prefix": ("description",)},
     device_filter={"interface": "device", "cable": "device_id"},
     inside="prefix",
+    namespace=(("namespace", "Global"),),
     tag_query=("tags", str),
     untagged="tags__n",
     field_query=(),  # its key is no filter; servers have few custom fields

@@ -5,13 +5,14 @@ Pulling a location exports its devices, from which identity tables are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fabricc.front.spec.netbox import Address, Device, End, Export
+from fabricc.integrations.sync.comparison import Change, ServerObject
 from fabricc.integrations.sync.products import Product, identifier, parts_of, slug
-from fabricc.integrations.sync.records import OWNED, SHARED, Change, Key, Record, ServerObject
+from fabricc.integrations.sync.records import OWNED, SHARED, Key, Record, Value
 
 if TYPE_CHECKING:
     from fabricc.integrations.sync.client import Client
@@ -64,9 +65,9 @@ class Server:
             if kind not in self._product.paths:
                 continue
             seen = set()
-            own = [each for each in records if each.kind == kind]
-            names = {slug(each.key[0]): each.key for each in own} if kind in self._product.slugs else {}
-            for number, query in enumerate(self._queries(kind, own, records)):
+            own = {each.key: each for each in records if each.kind == kind}
+            slugs = {slug(key[0]): key for key in own} if kind in self._product.slugs else {}
+            for number, query in enumerate(self._queries(kind, list(own.values()), records, owners)):
                 options = self._product.options.get(kind, ())
                 if number and self._is_tagged(kind):  # the first query has found those with the tag
                     options = (*options, *self._product.without_tag(self._tag))
@@ -74,7 +75,7 @@ class Server:
                     if answer.get("id") in seen:
                         continue
                     seen.add(answer.get("id"))
-                    if (each := self._find_records(kind, answer, owners, names)) is not None:
+                    if (each := self._find_record(kind, answer, owners, slugs, own)) is not None:
                         found.append(each)
                         if each.owned:
                             owners.add((kind, each.key))
@@ -90,6 +91,16 @@ class Server:
         Raises:
             ServerError: the server rejects one; those before it are made.
         """
+        order = {kind: number for number, kind in enumerate((*SHARED, *OWNED))}
+        first = [each for each in changes if each.record is None or order[each.kind] <= order["device"]]
+        self._apply_groups(first, progress)
+        made = [each.key for each in first if each.kind == "device" and each.found is None]
+        rest = [each for each in changes if each.record is not None and order[each.kind] > order["device"]]
+        rest = self._adopt_interfaces(made, rest)
+        rest.sort(key=lambda each: (order[each.kind], each.found is None))
+        self._apply_groups(rest, progress)
+
+    def _apply_groups(self, changes: Sequence[Change], progress: Callable[[str, int, int], None]) -> None:
         for (action, kind), group in groupby(changes, key=lambda each: (each.action, each.kind)):
             part = list(group)
             path, done = self._product.paths[kind], 0
@@ -97,11 +108,35 @@ class Server:
                 done += count
                 progress(f"{action} {kind.replace('_', ' ')}", done, len(part))
 
+    def _adopt_interfaces(self, devices: Sequence[Key], changes: Sequence[Change]) -> list[Change]:
+        """Return the changes, with updates of the interfaces that the server created with new devices.
+
+        It creates those of the templates that a device type has.
+        """
+        there: dict[Key, ServerObject] = {}
+        ids = [str(self._ids["device", key]) for key in devices]
+        for query in _chunks(self._product.device_filter["interface"], ids):
+            words = (*query, *self._product.options.get("interface", ()))
+            for answer in self._client.objects(self._product.paths["interface"], words):
+                each = self._find_record("interface", answer, set(), {}, {})
+                if each is not None:
+                    there[each.key] = each
+        return [self._adopt_interface(each, there.get(each.key)) for each in changes]
+
+    @staticmethod
+    def _adopt_interface(change: Change, there: ServerObject | None) -> Change:
+        if change.kind != "interface" or change.record is None or there is None or change.found is not None:
+            return change
+        planned = change.record.fields
+        before = {name: there.fields.get(name) for name in planned if there.fields.get(name) != planned[name]}
+        return change._replace(found=there, before=before)
+
     def _apply_group(self, action: str, kind: str, path: str, part: Sequence[Change]) -> Iterator[int]:
         """Make changes of one action on one kind, and yield how many each request makes."""
         in_turn = kind not in _MANY
         if action == "delete":
-            yield from self._client.delete(path, [each.found.id for each in part if each.found is not None])
+            ids = [each.found.id for each in part if each.found is not None]
+            yield from self._client.delete(path, ids, in_turn=in_turn)
         elif action == "update" or kind == "primary":
             yield from self._client.update(path, [self._update(each) for each in part], in_turn=in_turn)
         else:
@@ -117,18 +152,23 @@ class Server:
         """Return whether objects of a kind can have the tag, which the server has."""
         return kind in OWNED and kind not in _UNTAGGED and self._tag_id is not None
 
-    def _queries(self, kind: str, own: Sequence[Record], records: Sequence[Record]) -> Iterator[Query]:
+    def _queries(
+        self, kind: str, own: Sequence[Record], records: Sequence[Record], owners: Set[tuple[str, Key]]
+    ) -> Iterator[Query]:
         """Yield the queries that find the objects of a kind."""
         if self._is_tagged(kind):
             name, form = self._product.tag_query
             yield ((name, form(self._tag)),)
         if kind in self._product.device_filter:
-            devices = [each.key for each in records if each.kind == "device"]
-            ids = [str(self._ids["device", key]) for key in devices if ("device", key) in self._ids]
+            ids = [str(id_) for (what, _), id_ in self._ids.items() if what == "device"]
             yield from _chunks(self._product.device_filter[kind], ids)
         elif kind == "address":
             for prefix in (each.key[0] for each in records if each.kind == "prefix"):
-                yield ((self._product.inside, prefix),)
+                yield ((self._product.inside, prefix), *self._product.namespace)
+            if "assignment" not in self._product.paths:  # it deletes addresses with their interface
+                gone = owners - {(each.kind, each.key) for each in records}
+                devices = dict.fromkeys(key[:1] for what, key in gone if what in ("device", "interface"))
+                yield from _chunks("device_id", [str(self._ids["device", key]) for key in devices])
         elif kind == "assignment":
             ids = [str(self._ids["interface", each.key]) for each in records
                    if each.kind == "interface" and ("interface", each.key) in self._ids]  # fmt: skip
@@ -146,16 +186,23 @@ class Server:
         elif kind in self._product.slugs:
             yield from _chunks("slug", [slug(each.key[0]) for each in own])
         elif own:
-            yield from _chunks(_SEARCHED.get(kind, "name"), [each.key[0] for each in own])
+            more = self._product.namespace if kind in ("vrf", "prefix") else ()
+            for chunk in _chunks(_SEARCHED.get(kind, "name"), [each.key[0] for each in own]):
+                yield (*chunk, *more)
 
-    def _find_records(
-        self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]], names: Mapping[str, Key]
+    def _find_record(
+        self,
+        kind: str,
+        answer: Mapping[str, Any],
+        owners: Set[tuple[str, Key]],
+        slugs: Mapping[str, Key],
+        own: Mapping[Key, Record],
     ) -> ServerObject | None:
         read = self._product.read(kind, answer, self._keys)
         if read is None or "id" not in answer:
             return None
         key, fields = read
-        key = names.get(str(answer.get("slug")), key)
+        key = slugs.get(str(answer.get("slug")), key)
         listed = answer.get("tags")
         tags = tuple(map(identifier, listed)) if isinstance(listed, list) else ()
         if kind == "tag" and key == (self._tag,):
@@ -170,6 +217,8 @@ class Server:
         else:
             owned = self._tag_id is not None and self._tag_id in tags
         if kind == "primary" and answer["id"] != self._ids.get(("device", key)):
+            return None
+        if not owned and kind in ("prefix", "address") and key in own and _is_of_other_vrf(own[key], fields):
             return None
         if owned or (kind, key) not in self._ids:  # those with the tag come first
             self._remember(kind, key, answer["id"])
@@ -196,6 +245,10 @@ class Server:
         if found is not None and not found.owned:
             body["tags"] = self._product.tags((*found.tags, self._tag_id))
         return body
+
+
+def _is_of_other_vrf(record: Record, fields: Mapping[str, Value]) -> bool:
+    return fields.get("vrf") != record.fields.get("vrf")
 
 
 _SEARCHED = {"device_type": "model", "prefix": "prefix"}
