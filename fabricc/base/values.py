@@ -14,16 +14,17 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import MISSING, Field
-from dataclasses import replace as replace
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
+    from types import CodeType
 else:
 
     def dataclass(*, frozen: bool = False, slots: bool = False) -> Callable[[type], type]:
