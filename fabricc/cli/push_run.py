@@ -18,7 +18,7 @@ from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.fanout import write_inventory
 from fabricc.operate.devices.login import Login
-from fabricc.operate.push import canary_trial, report, start, start_checks
+from fabricc.operate.push import canary_trial, report, start, start_checks, unfinished
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, read_source
 from fabricc.operate.push.image_step import Hook, ImageKey, Images, read_images
 from fabricc.operate.push.options import Congestion, Options
@@ -202,9 +202,9 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
     outcome: Outcome
     with _attended_setting(setting) as attended:
         if mode == "resume":
-            outcome = start.resume_run(attended)
+            outcome = unfinished.resume_run(attended)
         elif rollback is not None:
-            outcome = start.roll_back_run(attended, rollback)
+            outcome = unfinished.roll_back_run(attended, rollback)
         else:
             outcome = start.push_tree(attended)
     if format_ == "json":
