@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import KEPT, Frame, Parts, Places, parts_of
-from fabricc.facts.statement import HOST, Device, Kind
+from fabricc.facts.statement import HOST, Device, Kind, list_leaf
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
@@ -298,7 +298,7 @@ def _topics_with_findings(device: Device, wrong: Mapping[str, Collection[int]]) 
 def topic_of(path: str) -> str:
     """Return the topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
     while path.startswith("vrf[") and "]/" in path:
-        path = path.partition("]/")[2]
+        path = list_leaf(path)
     return _topic_of(_KEYS.sub("[*]", path))
 
 

@@ -21,6 +21,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Sessions
 
-POINTLESS = "FAB9695"
 _WAYS = {
     "in": ("prefix_list_in", "filter_in", "distribute_in"),
     "out": ("prefix_list_out", "filter_out", "distribute_out"),

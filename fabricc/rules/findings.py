@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.statement import last_leaf
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
         first = next(iter(device.paths.values()), "")
         return first, 1 if first else 0
     file, line = found
-    leaf = paths[0].rpartition("]/")[2] if paths else ""
+    leaf = last_leaf(paths[0]) if paths else ""
     if like and (other := _similar_line(device, file, line, like, leaf)):
         file, line = other
     elif word:

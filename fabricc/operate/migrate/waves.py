@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
+from fabricc.facts.statement import list_leaf
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
@@ -85,7 +86,7 @@ def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
     A family that goes breaks no link on which another one stays.
     """
     found: set[str] = set()
-    touched = {line.statement.subject.partition("]/")[2] for line in group.lines}
+    touched = {list_leaf(line.statement.subject) for line in group.lines}
     stays = _list_link_families(after) - touched
     for line in group.lines:
         subject = line.statement.subject

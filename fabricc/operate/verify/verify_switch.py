@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import list_leaf
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, open_connection
 from fabricc.operate.devices.errors import DeviceError
@@ -291,7 +293,7 @@ def _compare_unread(
 
 @lru_cache(1 << 14)
 def _aspect_of_path(path: str) -> Aspect:
-    below = path.partition("]/")[2] if path.startswith("interface[") else ""
+    below = list_leaf(path) if path.startswith(PORT) else ""
     return Aspect.QOS if path.startswith(LOSSLESS) or below.startswith(_OF_PORTS) else Aspect.CONFIG
 
 

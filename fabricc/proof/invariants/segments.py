@@ -29,6 +29,8 @@ from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.fabric.vocabulary import port_paths
+from fabricc.facts.frame import VRF
+from fabricc.facts.statement import split_list_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches, in_network, leads_out
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 LEAVES = ("vni", "vrf", "route_target", "ipv4", "ipv6", "mtu", "name")
 _NAMES = ("VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "name")
 _OWNERS = ("segment", "vrf")
+_NEIGHBOR = "neighbor["
 _STATED = Struct(f">{len(LEAVES)}I")
 _MAC = "the anycast gateways"
 _TENANT = "tenant "
@@ -115,13 +118,8 @@ def _check_carried(seen: SwitchView) -> Iterator[Breach]:
     """Check that every enabled link between switches carries EVPN routes, with a filter in each direction."""
     carrying: dict[str, set[str]] = {}
     for path in seen.evpn:
-        name, bracket, leaf = path.removeprefix("neighbor[").partition("]/")
-        if (
-            bracket
-            and path.startswith("neighbor[")
-            and leaf in ("import", "export")
-            and name in seen.by_neighbor
-        ):
+        name, leaf = split_list_path(path, "neighbor") if path.startswith(_NEIGHBOR) else ("", "")
+        if leaf in ("import", "export") and name in seen.by_neighbor:
             carrying.setdefault(seen.by_neighbor[name].port.name, set()).add(leaf)
     if overlay := seen.switch.bgp.overlay:
         yield from _check_overlay(seen, overlay)
@@ -153,12 +151,11 @@ def _check_overlay(seen: SwitchView, overlay: Sequence[Session]) -> Iterator[Bre
 
 def _passed_on(seen: SwitchView) -> Iterator[Breach]:
     """A switch between ToRs keeps the next hop, which is the VTEP, and routes whose targets it imports nowhere."""
-    names = {path.partition("]/")[0] for path in seen.evpn if path.startswith("neighbor[")}
-    for name in sorted(names):
-        if seen.evpn.get(f"{name}]/next_hop") != "unchanged":
-            neighbor = name.partition("[")[2]
+    names = {split_list_path(path, "neighbor")[0] for path in seen.evpn if path.startswith(_NEIGHBOR)}
+    for neighbor in sorted(names):
+        if seen.evpn.get(f"{_NEIGHBOR}{neighbor}]/next_hop") != "unchanged":
             message = f"it puts itself as the next hop of EVPN routes for {neighbor}, and is no VTEP"
-            yield Breach(22, message, f"evpn/{name}]/import")
+            yield Breach(22, message, f"evpn/{_NEIGHBOR}{neighbor}]/import")
     if seen.evpn.get("route_targets") != "all":
         yield Breach(
             22, "it drops EVPN routes, as it imports none of their route targets", "evpn/route_targets"
@@ -377,16 +374,15 @@ def _leaks(seen: SwitchView) -> Iterator[Breach]:
     for vrf in ways:
         yield from _dropped_pools(seen, vrf)
     for path, value in seen.facts.items() if used else ():
-        vrf, inside, rest = path.removeprefix("vrf[").partition("]/")
         if path.startswith("static_route[") and path.endswith("]"):
             if own := find_vrf_of_route(str(value), used, ports):
                 yield Breach(
                     23, f"a route of the table that switches share leads into vrf[{own}]: {path}", path
                 )
-        elif inside and vrf in used and path.startswith("vrf["):
-            here = ways.get(vrf, ())
-            if _leads_elsewhere(seen, rest, str(value), here):
-                yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {rest} {value}", path)
+        elif path.startswith(VRF):
+            vrf, leaf = split_list_path(path, "vrf")
+            if vrf in used and leaf and _leads_elsewhere(seen, leaf, str(value), ways.get(vrf, ())):
+                yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {leaf} {value}", path)
 
 
 def _leads_elsewhere(

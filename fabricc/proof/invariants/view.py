@@ -12,6 +12,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import paths_of_port, port_paths
+from fabricc.facts.statement import split_list_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -217,16 +218,16 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
             continue
         if path.startswith(_NEIGHBOR):
             if not path.startswith(neighbor) or neighbor == _NEIGHBOR:
-                key = path[len(_NEIGHBOR) :].partition("]/")[0]
+                key, _ = split_list_path(path, "bgp/neighbor")
                 neighbor = f"{_NEIGHBOR}{key}]/"
                 attributes = seen.neighbors.setdefault(key, {})
             attributes[path[len(neighbor) :]] = value
         elif path.startswith(_MAP):
-            key, _, leaf = path[len(_MAP) :].partition("]/")
+            key, leaf = split_list_path(path, "route_map")
             if is_number(leaf):  # anything else is a fact of the back end's own
                 seen.maps.setdefault(key, {})[int(leaf)] = str(value)
         elif path.startswith(_PREFIX_LIST):
-            key, _, leaf = path[len(_PREFIX_LIST) :].partition("]/")
+            key, leaf = split_list_path(path, "prefix_list")
             if is_number(leaf):
                 seen.lists.setdefault(key, []).append(str(value))
         elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):

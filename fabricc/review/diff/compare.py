@@ -11,6 +11,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import list_leaf, split_list_path
 from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
@@ -147,13 +149,13 @@ def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
     new: dict[tuple[str, str], Value | None] = {}
     for identity, subject in list(after):
         if subject.startswith(_SESSION) and identity not in known and " " in identity:
-            role, _, rest = subject.partition("]/")
+            role, leaf = split_list_path(subject, "session")
             value = after.pop((identity, subject))
             new.setdefault((identity, role), None)
-            if rest == "families":
+            if leaf == "families":
                 new[identity, role] = value
     for (identity, role), families in new.items():
-        yield identity, f"{role}] beside", None, families or ""
+        yield identity, f"{_SESSION}{role}] beside", None, families or ""
 
 
 def _sessions_gone(before: Placed, after: Placed) -> Iterator[Occurrence]:
@@ -162,12 +164,12 @@ def _sessions_gone(before: Placed, after: Placed) -> Iterator[Occurrence]:
     gone: dict[tuple[str, str], Value] = {}
     for identity, subject in list(before):
         if subject.startswith(_SESSION) and identity not in known:
-            role, _, rest = subject.partition("]/")
+            role, leaf = split_list_path(subject, "session")
             value = before.pop((identity, subject))
-            if rest == "families" or (identity, role) not in gone:
-                gone[identity, role] = value if rest == "families" else ""
+            if leaf == "families" or (identity, role) not in gone:
+                gone[identity, role] = value if leaf == "families" else ""
     for (identity, role), families in gone.items():
-        yield identity, f"{role}] gone", families, None
+        yield identity, f"{_SESSION}{role}] gone", families, None
 
 
 def _silent_subject(
@@ -211,9 +213,9 @@ def _key_by_network(view: DeviceView) -> Facts:
     facts = dict(view.facts)
     for path in lists:
         value = facts.pop(path)
-        name, _, place = path.partition("]/")
+        name, place = split_list_path(path, "prefix_list")
         if is_number(place):
-            facts[f"{name}{fact_impact.OUTSIDE}{str(value).partition(' ')[0]}]"] = value
+            facts[f"{_LIST}{name}{fact_impact.OUTSIDE}{str(value).partition(' ')[0]}]"] = value
     return facts
 
 
@@ -327,7 +329,7 @@ class _Builder:
             return
         self.renumbering.addresses += "address" in fact_impact.row_of(subject, self.head.nos).tags
         self.renumbering.asns += subject == "bgp/asn"
-        self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
+        self.renumbering.ports += subject.startswith(PORT) and list_leaf(subject) == "port"
 
     def _mark_disturbed(self, identity: str, subject: str, way: str) -> None:
         found = fact_impact.judge_statement(subject, way, self.head.nos)

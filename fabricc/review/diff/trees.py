@@ -21,8 +21,8 @@ from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
-from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, Kind
+from fabricc.facts.frame import PORT, Contents
+from fabricc.facts.statement import Device, Kind, split_list_path
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.infiniband import infiniband_side
@@ -319,14 +319,14 @@ def sessions_of(facts: Facts) -> dict[str, str]:
     found: dict[str, str] = {}
     neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
     for path, value in facts.items():
-        if not path.startswith("interface["):
+        if not path.startswith(PORT):
             continue
-        port, _, rest = path[10:].partition("]/")
-        if rest in ("ipv4", "ipv6"):
+        port, leaf = split_list_path(path, "interface")
+        if leaf in ("ipv4", "ipv6"):
             other = _other_end(str(value))
             if other in neighbors:
                 found[other] = port
-        elif rest == "unnumbered" and port in neighbors:
+        elif leaf == "unnumbered" and port in neighbors:
             found[neighbor_key(Transport.UNNUMBERED, None, port)] = port
     return found
 

@@ -12,6 +12,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, neighbor_key
 from fabricc.fabric.model import Account, Direction, Host, HostPort, Port, Services, SnmpUser, Switch
 from fabricc.fabric.shape import DeviceId, HostId
+from fabricc.facts.frame import PORT
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.origins import TIERS, PlanSources, switch_text
 
@@ -98,7 +99,7 @@ class Subject:
 
     def reason_of(self, path: str) -> Reason | None:
         """Return why a fact has its value; None if unknown."""
-        is_port = path.startswith("interface[") and self.on == "switch"
+        is_port = path.startswith(PORT) and self.on == "switch"
         if self.exit_of(path) and not path.endswith("/set_dscp"):
             return self.vocabulary.external
         outside = is_port and self.port_of(path) is None
