@@ -145,7 +145,8 @@ class Placement:
 
     Attributes:
         shape: the part shared with similar devices; `own`: its other statements about ports and neighbors, packed.
-        joins: input of the search for links: addresses, neighbors by address, descriptions, packed.
+        rows, claims, described: input of the search for links, each packed: see `address_rows`, `port_claims` and
+            `described_ends`.
         unnumbered: neighbors without address, packed; empty where there are none.
         routed: ports that route, with an address, on themselves or above them, or with a neighbor that has none.
         used: ports in use without a known link: `OUTWARD` to a neighbor, `SERVED` to hosts, or both.
@@ -155,7 +156,9 @@ class Placement:
 
     shape: Shape
     own: bytes
-    joins: bytes
+    rows: bytes
+    claims: bytes
+    described: bytes
     unnumbered: bytes
     routed: SharedTable[str, bool]
     used: SharedTable[str, int]
@@ -164,8 +167,9 @@ class Placement:
 
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
-        shape, packed = self.shape, (self.own, self.joins, self.unnumbered, self.routed, self.used)
-        return _restore_statements, (shape.system, shape.content, *packed, self.announced, self.facts)
+        shape, packed = self.shape, (self.own, self.rows, self.claims, self.described, self.unnumbered)
+        shared = shape.system, shape.content
+        return _restore_statements, (*shared, *packed, self.routed, self.used, self.announced, self.facts)
 
     @property
     def neighbors(self) -> Mapping[str, Values]:
@@ -177,9 +181,19 @@ class Placement:
         """Return port as the facts name it -> its statements, by the last word of the path."""
         return _open_statements(self.shape, self.own)[0]
 
-    def joining(self) -> tuple[Sequence[Row], Sequence[PortClaim], Sequence[DescribedEnd]]:
-        """Return addresses except those of management, neighbors behind a single port, and descriptions of ports."""
-        found: tuple[Sequence[Row], Sequence[PortClaim], Sequence[DescribedEnd]] = value_of(self.joins)
+    def address_rows(self) -> Sequence[Row]:
+        """Return the addresses except those of management."""
+        found: Sequence[Row] = value_of(self.rows)
+        return found
+
+    def port_claims(self) -> Sequence[PortClaim]:
+        """Return the neighbors behind a single port."""
+        found: Sequence[PortClaim] = value_of(self.claims)
+        return found
+
+    def described_ends(self) -> Sequence[DescribedEnd]:
+        """Return the descriptions of ports."""
+        found: Sequence[DescribedEnd] = value_of(self.described)
         return found
 
     def without_address(self) -> Mapping[str, Values]:
@@ -278,8 +292,9 @@ def place_statements(system: str, parts: Parts, announced: tuple[Neighbor, ...])
     numbers = frozenset([each.number for each in peers.values()])
     unnumbered = {name: values for name, values in neighbors.items() if name not in peers}
     return Placement(
-        shape, pack_value((own, neighbors)), pack_value((rows, _facing_neighbors(rows, peers), described)),
-        pack_value(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
+        shape, pack_value((own, neighbors)), pack_value(rows), pack_value(_facing_neighbors(rows, peers)),
+        pack_value(described), pack_value(unnumbered) if unnumbered else b"",
+        _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
         _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), announced, facts,
     )  # fmt: skip
 

@@ -321,7 +321,7 @@ def _preference(device: PackedDevice) -> tuple[bool, int, str]:
 
 def _is_copy(first: PackedDevice, second: PackedDevice) -> bool:
     """Return whether two devices of one name have nine of ten addresses in common: those of two sites share some."""
-    own = [{(row[0], row[4]) for row in one.placement.joining()[0]} for one in (first, second)]
+    own = [{(row[0], row[4]) for row in one.placement.address_rows()} for one in (first, second)]
     return 10 * len(own[0] & own[1]) >= 9 * max(1, min(map(len, own)))
 
 

@@ -116,9 +116,8 @@ class _ClaimTable:
         subnets: _Subnets = {}
         for name, device in self.devices.items():
             self._claim_lldp(name, device)
-            rows, _, described = device.joining()
-            self._claim_descriptions(name, described)
-            for subnet, port, base, leaf, number in rows:
+            self._claim_descriptions(name, device.described_ends())
+            for subnet, port, base, leaf, number in device.address_rows():
                 _add_address(
                     subnets, subnet, (name, intern(port), intern(base), intern(leaf), number, subnet)
                 )
@@ -228,7 +227,7 @@ class _ClaimTable:
             for held in every if isinstance(every, list) else (every,):
                 owners[held[4]] = None if held[4] in owners else held
         for name, device in self.devices.items():
-            for remote, number, base, two in device.joining()[1]:
+            for remote, number, base, two in device.port_claims():
                 if (of := owners.get(number)) is not None and of[2]:
                     here, far = self._shared_end(name, base), self._shared_end(of[0], of[2])
                     if two or is_link_subnet(of[5]) or _ordered_pair(here, far) in self.claim_counts:

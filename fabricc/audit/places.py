@@ -100,7 +100,7 @@ def _tor_units(
 def _described_hosts(device: Placement, devices: Mapping[str, Device]) -> set[str]:
     """Return host names at the start of open ports' descriptions: words with a number that name no device."""
     found = set()
-    for port, _, _, text in device.joining()[2]:
+    for port, _, _, text in device.described_ends():
         first, _, rest = text.partition(" ")
         if (
             rest

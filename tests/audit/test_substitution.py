@@ -45,8 +45,8 @@ def list_contents(device: PackedDevice) -> tuple[object, ...]:
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
         list(contents.reading.lines.items()), contents.reading.unknown, contents.ignorable, placement.ports,
-        placement.joining(), placement.neighbors, placement.routed, list(placement.used.items()), placement.facts,
-        device.understood, device.identity,
+        placement.address_rows(), placement.port_claims(), placement.described_ends(), placement.neighbors,
+        placement.routed, list(placement.used.items()), placement.facts, device.understood, device.identity,
     )  # fmt: skip
 
 
