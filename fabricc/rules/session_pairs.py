@@ -41,7 +41,7 @@ class SessionTable:
 
     Attributes:
         owners: address -> who has it; `shared`: those that several have.
-        alone: accords that one end has and no other.
+        alone: accords that one end has and no other; `unsure`: devices with a session that has no accord.
     """
 
     sessions: Mapping[str, Sessions]
@@ -50,6 +50,7 @@ class SessionTable:
     owners: dict[str, Sequence[str]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     alone: set[bytes] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
 
     def match_sessions(self) -> None:
         """Find the owner of each address, and sessions whose digests match."""
@@ -63,15 +64,16 @@ class SessionTable:
                     self.owners[address] = [*known, name]
                     self.shared.add(address)
             self.alone.symmetric_difference_update(each.accords.values())
+            if len(each.accords) < len(each.stated):
+                self.unsure.add(name)
 
     def unmatched_peers(self) -> Iterator[Peer]:
         """Yield the ends of sessions without evidence that both agree, except those that are shut."""
-        for name in sorted(self.sessions):
+        for name in sorted(self.sessions if self.alone or self.shared else self.unsure):
             each = self.sessions[name]
-            if self.alone or self.shared or len(each.accords) < len(each.stated):
-                for key, session in each.stated.items():
-                    if session.enabled and not self._is_agreed(each, key):
-                        yield Peer(name, key)
+            for key, session in each.stated.items():
+                if session.enabled and not self._is_agreed(each, key):
+                    yield Peer(name, key)
 
     def _is_agreed(self, sessions: Sessions, key: Key) -> bool:
         """Return whether the only owner of the neighbor's address states the same about the session."""
