@@ -199,7 +199,8 @@ class Statement:
         sessions: routing instance ("" for the default one) and neighbor -> its facts, likewise.
         addresses: port -> its addresses with prefix lengths.
         rest: facts of no port and no session; `lines`: file and line of each.
-        chains: results of `chain`; `results`: of other questions about this device, see `remember`.
+        chains: results of `chain`, shared by devices with the same ports; `results`: of other questions about this
+            device, see `remember`.
         fars: port -> other end of its link.
         parse_name: parses port names of the device's system.
         expected: what a plan declares, if there is one.
@@ -217,7 +218,7 @@ class Statement:
     addresses: Mapping[str, list[str]]
     rest: dict[str, Value]
     lines: dict[str, tuple[str, int]]
-    chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chains: dict[str, tuple[str, ...]]
     results: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
@@ -344,6 +345,7 @@ def read_statement(
         addresses,
         rest.facts,
         rest.lines,
+        parts.frame.memo.setdefault((Statement.chain, device.system, device.kind), {}),
     )
 
 
