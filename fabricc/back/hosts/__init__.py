@@ -88,6 +88,7 @@ _OF_PORT = re.compile(r".*fabricc-([a-z]+)\d+[a-z]{0,2}\.(?:link|nmconnection)")
 _MATCHED = re.compile(r"interface-name:=([^,\s]+)")
 
 
+@lru_cache(maxsize=1024)
 def network_of(path: str) -> str:
     """The further network that a file of a host is of; "" for the files of its rails and of the host itself."""
     found = _OF_NETWORK.fullmatch(path) or _OF_PORT.fullmatch(path)
@@ -177,6 +178,7 @@ def companions(names: Collection[str]) -> set[str]:
     return found
 
 
+@lru_cache(maxsize=64)
 def has_common_files(apply: str) -> bool:
     """Return whether a host with this script `apply` has its kernel modules and limits in the same tree.
 
@@ -252,6 +254,7 @@ def is_settings_script(name: str) -> bool:
     return name.startswith(qos.SCRIPT)
 
 
+@lru_cache(maxsize=64)
 def settings_of_script(text: str) -> str:
     """Return the lines of such a script that decide which files a host has: its NIC, and what is left out."""
     return "\n".join(

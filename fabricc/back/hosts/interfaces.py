@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import keyfile, netplan, nics, words
@@ -77,11 +76,11 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
     """
     if words.KERNEL_SETTINGS in host.leave_out:
         return []
-    subnets = [ip_interface(port.ipv4).network if port.ipv4 else None for port in host.ports]
+    segments = [words.segment_of(port.ipv4) for port in host.ports]
     return [
         (f"net.ipv4.conf.{words.check_word(port.name)}.{key}", value)
-        for port, subnet in zip(host.ports, subnets, strict=True)
-        if subnet and subnets.count(subnet) > 1
+        for port, segment in zip(host.ports, segments, strict=True)
+        if segment and segments.count(segment) > 1
         for key, value in _ARP
     ]
 

@@ -12,6 +12,7 @@ from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.infiniband import Host as InfinibandHost
@@ -70,6 +71,7 @@ def _function_of_port(first: str, on_nic: int) -> str:
     return f"{device}.{int(function) + on_nic}"
 
 
+@lru_cache(maxsize=1024)
 def mark_path(path: str, mark: str) -> str:
     """Return the path of a file with a mark at the end of its name, before the suffix."""
     return _KIND.sub(lambda kind: mark + kind[0], path, count=1)
@@ -85,9 +87,17 @@ def ports_of(network: str) -> str:
     return network.capitalize() or "Back-end"
 
 
+def segment_of(address: str | None) -> IPv4Network | IPv6Network | None:
+    """Return the subnet of a port that has room for other hosts; None for a link of two, and without an address."""
+    if not address or address.endswith(("/31", "/127")):
+        return None
+    return ip_interface(address).network
+
+
 def on_link(address: str, prefix: str) -> bool:
     """Return whether a port reaches a prefix without a gateway: its own subnet, in a segment with other hosts."""
-    return not address.endswith(("/31", "/127")) and str(ip_interface(address).network) == prefix
+    segment = segment_of(address)
+    return segment is not None and str(segment) == prefix
 
 
 def ignores_carrier(port: HostPort) -> bool:
