@@ -16,8 +16,6 @@ _SET = "set"
 KNOWN_TO_EVERYONE = ("public", "private")
 """Communities that each rule about them may name."""
 _STRUCTURED = (".yaml", ".yml", ".json")
-_STATEMENT_PATHS = ("setting[", "table[")
-"""Beginnings of parts of paths whose facts quote a configuration."""
 
 
 def hide_values(reading: Reading, files: Mapping[str, str]) -> Reading:
@@ -31,7 +29,7 @@ def hide_values(reading: Reading, files: Mapping[str, str]) -> Reading:
     for path, value in facts.items():
         if path.endswith("/secret"):
             facts[path] = _shown_value(value)
-        elif any(part in path for part in _STATEMENT_PATHS):
+        elif "setting[" in path or "table[" in path:  # the fact quotes a configuration
             quoting.append((path, value))
     for path, value in quoting:
         shown, quote = hide_secret_words(path), hide_secret_words(f"{path}={value}")
