@@ -107,6 +107,8 @@ def trees_around(path: Path) -> tuple[Path, ...]:
 
 
 def _is_tree(path: Path) -> bool:
+    if not os.path.lexists(path / manifests.NAME):  # as in a folder of thousands of configurations
+        return False
     try:
         with Folder(path) as folder:
             return manifests.is_manifest(folder.read(manifests.NAME, limit=manifests.LIMIT))
@@ -205,14 +207,13 @@ def unstated_files(tree: Path, manifest: manifests.Manifest) -> list[str]:
 
 def _damage_findings(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
     """Report FAB6010 or FAB6011 if a file is not as stated."""
-    at = Position(str(folder.path / path), 1)
     try:
-        if folder.digest(path) != stated:
-            message = f"{path} was changed after the build wrote it"
-            yield Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD)
+        if folder.digest(path) == stated:
+            return
+        code, message = "FAB6010", f"{path} was changed after the build wrote it"
     except OSError as error:
-        message = f"{path} is in the manifest and cannot be read: {error.strerror}"
-        yield Diagnostic("FAB6011", Severity.ERROR, message, at, _REBUILD)
+        code, message = "FAB6011", f"{path} is in the manifest and cannot be read: {error.strerror}"
+    yield Diagnostic(code, Severity.ERROR, message, Position(str(folder.path / path), 1), _REBUILD)
 
 
 @lru_cache(maxsize=128)
