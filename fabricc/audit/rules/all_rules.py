@@ -54,9 +54,9 @@ class RuleResults(NamedTuple):
     unchecked: Mapping[str, tuple[tuple[str, str], ...]]
 
 
-def find_all(found: FoundFabric) -> list[Finding]:
+def find_all(found: FoundFabric, *, jobs: int = 1) -> list[Finding]:
     """Return the findings about a fabric in order of files and lines; files are below the folder."""
-    return examine_fabric(found).findings
+    return examine_fabric(found, jobs=jobs).findings
 
 
 def invariant_progress(found: FoundFabric) -> list[RuleProgress]:

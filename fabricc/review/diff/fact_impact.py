@@ -382,6 +382,7 @@ def read_files(nos: str, files: Mapping[str, str]) -> Reading:
     return hosts.read(files) if nos == "host" else back_ends.load(nos).read(files)
 
 
+@lru_cache(1 << 14)
 def row_of(subject: str, nos: str) -> Row:
     """Return what is declared of a subject: a fact whose port stands by its role, and whose neighbor is a session."""
     return vocabulary_of(nos).row(subject.replace("session[", "bgp/neighbor[", 1))

@@ -71,17 +71,21 @@ def compare_device(base: Side, head: Side, name: str) -> model.DeviceDiff | None
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)
-    vouched_lines, files = head.vouched_lines, (base.files(name), head.files(name))
+    vouched_lines = head.vouched_lines
     changes = unread.text_changes(after.nos, before.unread, after.unread, vouched_lines)
     found = compare_views(before, after, head.kinds, changes, base.kinds)
+    # another release comes with an image, which boots with its configuration
+    applied = after.nos in back_ends.list_names() and before.platform == after.platform
+    if found is not None and not applied:
+        return found
+    files = base.files(name), head.files(name)
     if found is None:
         if not differ_in_text(*files):
             return None
         changes = unread.text_changes(after.nos, *unread.changed_text(after.nos, *files), vouched_lines)
         found = compare_views(before, after, head.kinds, changes, base.kinds)
-    system = after.nos in back_ends.list_names()
-    if found is None or not system or before.platform != after.platform:
-        return found  # another release comes with an image, which boots with its configuration
+    if found is None or not applied:
+        return found
     return with_application(found, before, back_ends.plan_application(after.nos, *files))
 
 

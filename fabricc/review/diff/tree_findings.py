@@ -10,6 +10,7 @@ from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import FindingGroups
+from fabricc.compiler.write.workers import usable_cpus
 from fabricc.facts.statement import NOWHERE, Device, End, Place, Tier
 from fabricc.review.diff.model import find_new_faults
 from fabricc.review.diff.sides import Side, parts_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _MOST, _OF_A_TIER = 128, 32
 """Switches of a side that are judged, and changed ones of a tier, which come first; a small fabric is judged whole."""
+_INLINE = 64
+"""Switches that this process judges alone."""
 _TIERS = {"tor": Tier.TOR, "spine": Tier.SPINE, "core": Tier.CORE}
 
 
@@ -87,9 +90,8 @@ def _find_all(side: TreeSide, names: Collection[str]) -> list[Finding]:
     places: dict[str, Place] = {name: Place(Tier.HOST) for name, kind in side.kinds.items() if kind == "host"}
     found = places_of(devices, links)
     places |= {name: found.get(name, NOWHERE)._replace(tier=_TIERS[side.kinds[name]]) for name in devices}
-    return [
-        each for each in find_all(FoundFabric(devices, links, places)) if each.severity is not Severity.NOTE
-    ]
+    every = find_all(FoundFabric(devices, links, places), jobs=usable_cpus() if len(devices) > _INLINE else 1)
+    return [each for each in every if each.severity is not Severity.NOTE]
 
 
 def _find_links(side: TreeSide, devices: Mapping[str, Device]) -> Iterator[Link]:

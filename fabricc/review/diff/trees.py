@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import ipaddress
 import json
 import re
 from dataclasses import field
@@ -23,6 +22,7 @@ from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.facts.frame import PORT, Contents
 from fabricc.facts.statement import Device, Kind, split_list_path
+from fabricc.proof.invariants.view import sibling_address
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.infiniband import infiniband_side
@@ -319,23 +319,13 @@ def sessions_of(facts: Facts) -> dict[str, str]:
     found: dict[str, str] = {}
     neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
     for path, value in facts.items():
-        if not path.startswith(PORT):
+        if not path.endswith(("]/ipv4", "]/ipv6", "]/unnumbered")) or not path.startswith(PORT):
             continue
         port, leaf = split_list_path(path, "interface")
         if leaf in ("ipv4", "ipv6"):
-            other = _other_end(str(value))
+            other = sibling_address(str(value))
             if other in neighbors:
                 found[other] = port
         elif leaf == "unnumbered" and port in neighbors:
             found[neighbor_key(Transport.UNNUMBERED, None, port)] = port
     return found
-
-
-def _other_end(address: str) -> str:
-    """The other address of a /31 or /127, or of the two of a /30; "" for any other network, and for what is none."""
-    try:
-        own = ipaddress.ip_interface(address)
-    except ValueError:
-        return ""
-    ends = list(own.network.hosts()) if own.network.num_addresses <= 4 else []
-    return str(ends[own.ip == ends[0]]) if len(ends) == 2 and own.ip in ends else ""
