@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services, near_rule
+from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services, names_port, near_rule
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
+from fabricc.facts.statement import NO_PLAN, Statement, Tier, session_path, split_list_path
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
@@ -125,13 +125,15 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             remedy = "Permit neighbor discovery (ICMPv6 types 133 to 136) on links between switches."
             path = rules[name][at][0]
             yield finding_at(BLOCKED, statement.device, path, message, "filter discovery", remedy=remedy)
-        for service, number in dropped_services(
-            [text for _, text in rules.get(name, [])], statement.device.system
-        ):
+        texts = [text for _, text in rules.get(name, [])]
+        for service, number in dropped_services(texts, statement.device.system):
+            # a filter that keeps all traffic of a host or party out can be meant so
+            meant = statement.expected is NO_PLAN and service != "RoCE" and not names_port(texts[number])
+            others = frozenset[str]() if meant else ends[service]
             hit = [
                 port
                 for port in ports
-                if (over_links if port in links else ends)[service].intersection(statement.chain(port))
+                if (over_links[service] if port in links else others).intersection(statement.chain(port))
             ]
             if not hit:
                 continue

@@ -249,6 +249,11 @@ FILTERED = {
     "RoCE on a lossless port to hosts": ({"interface[swp1]/pfc": "3"}, "host", "RoCE"),
     "RoCE on a port to hosts without PFC": ({}, "host", ""),
     "BGP of a party outside": ({"bgp/neighbor[10.66.11.0]/remote_asn": 65000}, "", "BGP"),
+    "BGP with all traffic of a party outside": (
+        {"bgp/neighbor[10.66.11.0]/remote_asn": 65000, "access_list[K]/0": "deny ip any any"},
+        "",
+        "",
+    ),
     "BGP on a port without a session": ({}, "", ""),
     "BGP on a shut port": (
         {"bgp/neighbor[10.66.11.0]/remote_asn": 65000, "interface[swp1]/enabled": "false"},

@@ -103,6 +103,12 @@ def near_rule(rules: Sequence[str], service: str) -> int | None:
     return None
 
 
+def names_port(text: str) -> bool:
+    """Return whether a rule is about single ports, not about all traffic of a protocol."""
+    rule = _parse_rule(text)
+    return rule is not None and bool(rule.ports)
+
+
 _SOURCES = ("source-address", "source-ip", "src_ip")
 _SOURCE_PORTS = ("source-port", "l4_src_port")
 _BFD_SOURCE = 49152
