@@ -26,8 +26,8 @@ class Remainder:
     Links between two ToRs without spines are the uplinks of both.
 
     A link between switches carries traffic if it and both of its switches are in service, and if the upper switch still
-    leads to another switch, where it did before: otherwise it announces no route. A drained switch carries traffic only
-    where nothing else is left.
+    leads to another ToR, where it did before: otherwise it announces no route of use. A drained switch carries traffic
+    only where nothing else is left.
     """
 
     def __init__(self, wiring: Wiring, outage: Outage) -> None:
@@ -69,17 +69,28 @@ class Remainder:
         return whole or left
 
     def _leads_on(self, upper: str) -> bool:
-        """Return whether a switch leads to more than one switch below it or to one above, unless it never did."""
-        below = self.wiring.below[upper]
-        if len(below) < 2 or not self._cut_or_gone or len(below) - self._most_lost > 1:
+        """Return whether a switch leads to ToRs of two places below it or to a core, unless it never did.
+
+        Below a spine each ToR is a place, below a core each pod.
+        """
+        below, core = self.wiring.below[upper], self.wiring.switches[upper].tier is TierName.CORE
+        shape = self.wiring.fabric.shape
+        places = shape.pods if core else len(below)
+        single = shape.peer_links or (places < 2 and upper not in self.wiring.uplinks)
+        if single or not self._cut_or_gone or places - self._most_lost > 1:
             return True
         found = self._onward.get(upper)
         if found is None:
-            found = self._onward[upper] = sum(
-                lower not in self.outage.gone and self.wiring.uplinks[lower][upper] > self._dead[lower, upper]
-                for lower in below
-            )
+            left = [lower for lower in self._list_lower(upper) if not core or any(self._list_lower(lower))]
+            found = len({self.wiring.switches[lower].pod if core else lower for lower in left})
+            self._onward[upper] = found
         return found > 1 or (upper in self.wiring.uplinks and bool(self.next_hops(upper)))
+
+    def _list_lower(self, upper: str) -> Iterator[str]:
+        """Yield the switches in service that a switch has a link to below it."""
+        for lower in self.wiring.below[upper]:
+            if lower not in self.outage.gone and self.wiring.uplinks[lower][upper] > self._dead[lower, upper]:
+                yield lower
 
     @cached_property
     def _cut_or_gone(self) -> bool:

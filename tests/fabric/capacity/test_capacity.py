@@ -90,6 +90,7 @@ SHAPES = {
     "one core": three_tiers(8, 2, 4),
     "parallel core links": three_tiers(8, 4, 4, "count: 2, "),
     "three pods": three_tiers(12, 4, 4, "count: 4, "),
+    "pods of one ToR": lab_spec(6, 2, 4, 2, ", rails: 1, units_per_pod: 1, uplinks: 2") + CORES,
     "groups of cores": three_tiers(8, 4, 2, "count: 4, "),
 }
 
