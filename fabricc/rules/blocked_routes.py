@@ -30,7 +30,7 @@ from fabricc.rules.rule import BGP, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import external_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
@@ -266,6 +266,7 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             name in used["export"]
             and len(words) > 1
             and (mark := next((e for e in added if e in AVOIDED), ""))
+            and not (mark == _SHUTDOWN and _is_drained(statement, used["export"]))
         ):
             message = (
                 f"{statement.name}: {name} marks its routes with {mark}: the receivers avoid or drop them"
@@ -274,6 +275,16 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield finding_at(
                 POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
             )  # fmt: skip
+
+
+def _is_drained(statement: Statement, exports: Collection[str]) -> bool:
+    """Return whether a switch announces everything for graceful shutdown, as one that is drained (RFC 8326)."""
+    permits = [
+        str(value).split()
+        for path, value in statement.facts_below("route_map[").items()
+        if split_list_path(path, "route_map")[0] in exports and str(value).startswith("permit")
+    ]
+    return all(_SHUTDOWN in _added_communities(words) for words in permits)
 
 
 def _added_communities(words: list[str]) -> list[str]:
