@@ -160,6 +160,7 @@ SETTINGS = {
     "management/ntp_key": "NTP authentication",
     "management/syslog_tls": "syslog over TLS",
     "management/banner": "a login banner",
+    "management/snmp_trap[": "SNMP traps",
     "management/snmp/": "SNMP",
     "management/gnmi_port": "gNMI telemetry",
     "load_balancing/mode": "load balancing other than by flow",
@@ -323,6 +324,8 @@ def _service_facts(facts: Facts, management: Management) -> None:
             facts[prefix + "level"] = SNMP_LEVEL
             facts[prefix + "auth/secret"] = user.auth
             facts[prefix + "privacy/secret"] = user.privacy
+        if traps := management.snmp.traps:
+            facts |= {f"management/snmp_trap[{server}]/user": traps.user for server in traps.servers}
         for kind in ("location", "contact"):
             if text := getattr(management.snmp, kind):
                 facts[f"management/snmp/{kind}"] = text

@@ -164,6 +164,19 @@ class SnmpUser:
 
 
 @dataclass(frozen=True, slots=True)
+class SnmpTraps:
+    """Traps of SNMPv3 with authentication and privacy.
+
+    Attributes:
+        servers: addresses of the receivers.
+        user: name of the user whose passwords they use.
+    """
+
+    servers: tuple[str, ...]
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snmp:
     """Read-only SNMP.
 
@@ -171,12 +184,14 @@ class Snmp:
         community: reference to the secret of SNMPv2c; "" without one.
         location, contact: may be empty.
         users: of SNMPv3.
+        traps: None where nothing receives traps.
     """
 
     community: str
     location: str
     contact: str
     users: tuple[SnmpUser, ...] = ()
+    traps: SnmpTraps | None = None
 
 
 @dataclass(frozen=True, slots=True)

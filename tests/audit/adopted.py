@@ -111,7 +111,8 @@ SHAPES: dict[str, dict[str, Any]] = {
         "syslog": ["172.16.0.4"], "syslog_tls": {"ca": "logs", "port": 6515},
         "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
         "snmp": {"community": {"secret": "snmp"}, "location": "hall-3", "users": [
-            {"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}]},
+            {"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}],
+            "traps": {"servers": ["172.16.0.6"], "user": "monitor"}},
         "lldp": {"interval_s": 20}},
         routing={"ttl_security": True}, load_balancing={"mode": "flowlet", "queue_pairs": True}),
 }  # fmt: skip

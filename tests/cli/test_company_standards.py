@@ -23,7 +23,8 @@ management:
   syslog: [172.16.0.4]
   syslog_tls: {{ca: logs, port: 6515}}
   banner: Authorized use only.
-  snmp: {{users: [{{name: monitor, auth: {{secret: monitor-auth}}, privacy: {{secret: monitor-key}}}}]}}
+  snmp: {{users: [{{name: monitor, auth: {{secret: monitor-auth}}, privacy: {{secret: monitor-key}}}}],
+         traps: {{servers: [172.16.0.6, "fd00:16::6"], user: monitor}}}}
   users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}}]
 overlays: [{{nos: {nos}, file: standards.cfg}}]
 """
@@ -61,7 +62,9 @@ def test_each_secret_of_the_page_is_rejected_when_it_is_literal(nos: str, tmp_pa
 
 
 def test_the_remedy_for_snmp_names_no_secret_of_another_service(tmp_path: Path) -> None:
-    spec = re.sub("  snmp: .*", "  snmp: {location: hall-3}", SPEC.format(nos="eos", model=MODELS["eos"]))
+    spec = re.sub(
+        r"  snmp: .*\n.*", "  snmp: {location: hall-3}", SPEC.format(nos="eos", model=MODELS["eos"])
+    )
     (tmp_path / "cluster.yaml").write_text(spec)
     helps = {each.code: each.help for each in compile_spec(tmp_path / "cluster.yaml").diagnostics}
     assert helps["FAB1002"] == "Add `users`, or `community: {secret: snmp}`."

@@ -13,7 +13,7 @@ from fabricc.back.nos.frr import FrrLinux
 from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric import facts, routing
 from fabricc.fabric.facts import SETTINGS, Facts, Reading, setting_facts
-from fabricc.fabric.model import LoginServers, NtpKey, Snmp, Switch, SyslogTls
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpTraps, Switch, SyslogTls
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
@@ -29,7 +29,7 @@ MANAGEMENT = replace(
     TOR.management,
     access=("172.16.9.0/24", "172.16.8.0/24"),
     tacacs=LoginServers(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
-    snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", ""),
+    snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", "", (), SnmpTraps(("172.16.0.7",), "monitor")),
     gnmi_port=9339,
     ntp_key=NtpKey(4, "sha1", "FABRICC-SECRET-ntp"),
     banner="Authorized use only.",
@@ -86,6 +86,7 @@ def test_settings_are_facts_only_when_requested() -> None:
         **{f"management/syslog_tls[{server}]/port": 6515 for server in TOR.management.syslog},
         "management/syslog_ca": "logs",
         "management/snmp/secret": "FABRICC-SECRET-snmp",
+        "management/snmp_trap[172.16.0.7]/user": "monitor",
         "management/snmp/location": "hall-3",
         "management/gnmi_port": 9339,
         "load_balancing/mode": "flowlet",

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt import found_tiers
+from fabricc.base.numbers import natural_key
 from fabricc.fabric.facts import SNMP_LEVEL, Value, split_banner
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.statement import Tier
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import FoundFabric
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
+_SNMP_TRAP = re.compile(r"management/snmp_trap\[([^\]]+)\]/user")
 _BANNER = re.compile(r"(?!EOF$)[A-Za-z0-9]([A-Za-z0-9 .,:()/!-]{0,198}[A-Za-z0-9.!)])?")
 _NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
 _CA = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
@@ -235,6 +237,14 @@ def _snmp_words(sides: found_tiers.FoundTiers) -> found_tiers.Words:
             }
             for name in users
         ]
+        receivers = {
+            match[1]: sides.most(path)
+            for device in sides.switches
+            for path in device.reading.facts
+            if (match := _SNMP_TRAP.fullmatch(path))
+        }
+        if len(used := set(receivers.values())) == 1 and used <= set(users):
+            words["traps"] = {"servers": sorted(receivers, key=natural_key), "user": used.pop()}
     texts = {
         kind: value for kind in ("location", "contact") if (value := sides.most(f"management/snmp/{kind}"))
     }

@@ -216,6 +216,10 @@ def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: docu
             path = ("management", "snmp", "users", index, "name")
             findings.error("FAB2060", message, *path, help="Rename one.")
         names.add(user["name"])
+    traps = raw.get("traps")
+    if traps and all(user["name"] != traps["user"] for user in users):
+        message = f"management.snmp.users has no user '{traps['user']}', whose passwords the traps use"
+        findings.error("FAB1002", message, "management", "snmp", "traps", "user", help="Add it to `users`.")
     return model.Snmp(
         _reference_to(raw["community"]) if "community" in raw else "",
         raw.get("location", ""),
@@ -224,6 +228,7 @@ def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: docu
             model.SnmpUser(user["name"], _reference_to(user["auth"]), _reference_to(user["privacy"]))
             for user in users
         ),
+        model.SnmpTraps(tuple(traps["servers"]), traps["user"]) if traps else None,
     )
 
 

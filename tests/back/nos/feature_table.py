@@ -106,6 +106,14 @@ FEATURES: dict[str, dict[str, Any]] = {
             }
         }
     },
+    "SNMP traps": {
+        "management": {
+            "snmp": {
+                "users": [{"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}],
+                "traps": {"servers": ["172.16.0.6"], "user": "monitor"},
+            }
+        }
+    },
     "gNMI telemetry": {"management": {"telemetry": {"gnmi_port": 9339}}},
 }
 Gaps = frozenset[tuple[str, str, bool]]

@@ -67,7 +67,8 @@ management:
   tacacs: {servers: [172.20.0.6, 172.20.0.5], key: {secret: tacacs}}
   snmp:
     {community: {secret: ro-snmp}, location: hall-3,
-     users: [{name: monitor, auth: {secret: snmp-auth}, privacy: {secret: snmp-privacy}}]}
+     users: [{name: monitor, auth: {secret: snmp-auth}, privacy: {secret: snmp-privacy}}],
+     traps: {servers: [172.20.0.6], user: monitor}}
   telemetry: {gnmi_port: 50051}
   lldp: {interval_s: 10}
   users: [{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample netops@example"}]

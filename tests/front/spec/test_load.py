@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Position, Severity
-from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpUser, SyslogTls
+from fabricc.fabric.model import LoginServers, NtpKey, Snmp, SnmpTraps, SnmpUser, SyslogTls
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.device_model import NosChoice, Override, PortOverride
 from fabricc.front.spec.load import load_spec
@@ -61,6 +61,7 @@ def test_every_section_reaches_the_value() -> None:
         "hall-3",
         "",
         (SnmpUser("monitor", "FABRICC-SECRET-snmp-auth", "FABRICC-SECRET-snmp-privacy"),),
+        SnmpTraps(("172.20.0.6",), "monitor"),
     )
     assert spec.management.services.banner == "Authorized use only."
     assert spec.management.services.ntp_key == NtpKey(7, "md5", "FABRICC-SECRET-ntp")

@@ -313,12 +313,13 @@ CASES = {
     ),
     "a setting of management that only an overlay can have": (
         change_spec(
-            "spines:", "management: {syslog: [{server: 10.9.0.1, tls: true}], snmp: {traps: []}}\nspines:"
+            "spines:", "management: {syslog: [{server: 10.9.0.1, tls: true}], snmp: {views: []}}\nspines:"
         ),
         [
             "11:23 FAB1003 management.syslog[0] must be a text, not a mapping | For example: 172.16.0.2."
             " For other settings write an overlay: `fabricc docs company-standards`.",
-            "11:62 FAB1001 unknown key 'traps' in management.snmp | Known keys: community, location, contact, users."
+            "11:62 FAB1001 unknown key 'views' in management.snmp | Known keys: community, location, contact, users,"
+            " traps."
             " For other settings write an overlay: `fabricc docs company-standards`.",
         ],
     ),

@@ -44,6 +44,7 @@ DEPARTURES = (
     Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),
     Departure("management/ntp_key*", LEFT_OUT, "keys of time servers begin with 5.15 (FAB5841)"),
     Departure("management/syslog_*", LEFT_OUT, "log servers are reached over UDP or TCP (FAB5841)"),
+    Departure("management/snmp_trap[*]/user", LEFT_OUT, "users of traps need engine IDs (FAB5841)"),
 )
 
 
@@ -367,6 +368,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[f"gnmi/listening[{host_address(management)}]"] = "true"
     unwritten = (
         "management/syslog_",
+        "management/snmp_trap[",
         *(("management/ntp_key",) if ntp_key(management, release) is None else ()),
     )
     for path in [path for path in facts if path.startswith(unwritten)]:

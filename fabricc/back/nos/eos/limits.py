@@ -285,6 +285,7 @@ LIMITS = (
         ("a watchdog for PFC", "priority-flow-control pause watchdog",
          "Arista's description of June 2022, older than these releases; commands from AVD 6.4"),
         ("management/gnmi_port", "management api gnmi", _AVD),
+        ("management/snmp_trap[", "snmp-server host … version 3 priv", _AVD),
         ("management/syslog_tls", "logging vrf … host … protocol tls ssl-profile", _AVD),
         ("the source of syslog", "logging vrf … source-interface",
          "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases"),

@@ -191,8 +191,11 @@ def state(facts: Facts, switch: Switch) -> None:
         if view.snmp.users:
             group = view.snmp_group
             facts[f"management/snmp_view[{group}]"] = "iso included"
-            facts[f"management/snmp_group[{group}]"] = f"priv read {group}"
+            notify = f" notify {group}" if view.snmp.traps else ""
+            facts[f"management/snmp_group[{group}]"] = f"priv read {group}{notify}"
             facts |= {f"management/snmp/user[{user.name}]/group": group for user in view.snmp.users}
+        if view.snmp.traps:
+            facts["management/snmp/notifications"] = "on"
     if view.gnmi_port is not None:
         profile = view.ssl_profile
         facts["management/gnmi"] = view.vrf
@@ -343,6 +346,8 @@ ROWS: Sequence[Row] = (
     Fact("snmp-server group <word> v3 <rest>", "management/snmp_group[{0}]"),
     Fact("snmp-server user <word> <word> v3 [localized <word>] auth <word> <word> priv <word> <word>",
         _snmp_user_facts),
+    Fact(f"snmp-server host <word> {_VRF} version 3 priv <word>", "management/snmp_trap[{0}]/user"),
+    Fact("snmp-server enable traps", "management/snmp/notifications", "on"),
     *(Fact(f"aaa {statement} <rest>", f"management/aaa[{statement}]") for statement in TACACS_AAA),
     *(row for protocol, group_type in GROUP_TYPES.items() for row in _server_rows(protocol, group_type)),
 )  # fmt: skip

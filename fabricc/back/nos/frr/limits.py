@@ -66,7 +66,8 @@ LIMITS = (
         Reservation("FAB5207", setting=setting,
             reason="it is a package of the Debian installation, not part of FRR",
             remedy="install and configure it with the system, for instance by the same means as the accounts")
-        for setting in ("management/tacacs/", "management/radius/", "management/snmp/", "management/gnmi_port",
+        for setting in ("management/tacacs/", "management/radius/", "management/snmp/", "management/snmp_trap[",
+                        "management/gnmi_port",
                         "management/ntp_key", "management/banner")
     ),
     *(

@@ -42,6 +42,7 @@ DEPARTURES = (
     Departure("management/ntp_key*", LEFT_OUT, _PACKAGE),
     Departure("management/banner", LEFT_OUT, _PACKAGE),
     Departure("management/snmp/*", LEFT_OUT, _PACKAGE),
+    Departure("management/snmp_trap[*]/user", LEFT_OUT, _PACKAGE),
     Departure("management/gnmi_port", LEFT_OUT, _PACKAGE),
     Departure("load_balancing/*", LEFT_OUT, _HASH),
 )

@@ -19,7 +19,7 @@ from fabricc.fabric.vocabulary import port_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.model import Account, Snmp, SnmpUser, Switch
+    from fabricc.fabric.model import Account, Snmp, SnmpTraps, SnmpUser, Switch
 
 # One seed per tier, so that a tier does not repeat the choice of the one below: odd and widely spaced.
 HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
@@ -58,6 +58,7 @@ class SnmpView(NamedTuple):
     location: str | None
     contact: str | None
     users: tuple[SnmpUser, ...]
+    traps: SnmpTraps | None
     group: str = SNMP_GROUP
 
 
@@ -151,7 +152,7 @@ def balancing_view(switch: Switch) -> BalancingView:
 
 def _snmp_view(snmp: Snmp) -> SnmpView:
     location, contact = (words.quote_text(text) if text else None for text in (snmp.location, snmp.contact))
-    return SnmpView(snmp.community, location, contact, snmp.users)
+    return SnmpView(snmp.community, location, contact, snmp.users, snmp.traps)
 
 
 def _user_view(user: Account) -> UserView:
@@ -211,6 +212,21 @@ def state(facts: Facts, switch: Switch) -> None:
         if view.snmp.users:
             facts[f"platform/snmp/view[{view.snmp.group}]"] = ".1 include"
             facts[f"platform/snmp/access[{view.snmp.group}]"] = f"privacy read-view {view.snmp.group}"
+        if traps := view.snmp.traps:
+            group = view.snmp.group
+            facts[f"platform/snmp/notify_view[{group}]"] = f"privacy {group}"
+            facts |= {
+                f"platform/snmp/target[{group}]/message-processing-model": "v3",
+                f"platform/snmp/target[{group}]/security-model": "usm",
+                f"platform/snmp/target[{group}]/security-level": "privacy",
+                f"platform/snmp/target[{group}]/security-name": traps.user,
+                f"platform/snmp/notify[{group}]/type": "trap",
+                f"platform/snmp/notify[{group}]/tag": group,
+            }
+            for server in traps.servers:
+                facts[f"platform/snmp/receiver[{server}]/tag-list"] = group
+                facts[f"platform/snmp/receiver[{server}]/routing-instance"] = view.instance
+                facts[f"platform/snmp/receiver[{server}]/target-parameters"] = group
     if management.gnmi_port is not None:
         facts["platform/gnmi/certificate"] = view.certificate
         facts["platform/gnmi/pki"] = "true"
@@ -304,6 +320,16 @@ ROWS: Sequence[Row] = (
          "platform/snmp/group[{0}]"),
     Fact(f"{_SNMP_V3} vacm access group <word> default-context-prefix security-model usm security-level <word> "
          "read-view <word>", "platform/snmp/access[{0}]", "{1} read-view {2}"),
+    Fact(f"{_SNMP_V3} vacm access group <word> default-context-prefix security-model usm security-level <word> "
+         "notify-view <word>", "platform/snmp/notify_view[{0}]", "{1} {2}"),
+    Block(f"{_SNMP_V3} target-address <word>", "snmp receiver", (
+        Keep("address <word>", "address"),
+        Keep("tag-list <word>", "tag-list"),
+        Keep("routing-instance <word>", "routing-instance"),
+        Keep("target-parameters <word>", "target-parameters"),
+    )),
+    Fact(f"{_SNMP_V3} target-parameters <word> parameters <word> <word>", "platform/snmp/target[{0}]/{1}", "{2}"),
+    Fact(f"{_SNMP_V3} notify <word> <type|tag> <word>", "platform/snmp/notify[{0}]/{1}", "{2}"),
     Fact("snmp view <word> oid <word> <include|exclude>", "platform/snmp/view[{0}]", "{1} {2}"),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
     Fact("snmp routing-instance-access", "platform/snmp/instances"),
@@ -356,6 +382,7 @@ def finish(document: Document) -> None:
     for protocol in PROTOCOL_WORDS:
         _finish_login_servers(document, protocol)
     _finish_snmp_users(document)
+    _finish_traps(document)
     _finish_management(document)
     for lldp in scope.each("lldp").values():
         interval_s, line = lldp.values.get("interval_s", (DEFAULT_LLDP_S, lldp.line))
@@ -421,6 +448,19 @@ def _finish_snmp_users(document: Document) -> None:
             if secret:
                 document.put(f"{prefix}{kind}/secret", secret, line)
         document.put(prefix + "level", " ".join(level), line)
+
+
+def _finish_traps(document: Document) -> None:
+    """State the receivers of traps by address, and the user of their parameters."""
+    facts = document.reading.facts
+    for receiver in document.scope.each("snmp receiver").values():
+        values = dict(receiver.values)
+        address, line = values.pop("address", ("", receiver.line))
+        for word, stored in values.items():
+            document.put(f"platform/snmp/receiver[{address}]/{word}", *stored)
+        parameters = values.get("target-parameters", ("", line))[0]
+        if user := facts.get(f"platform/snmp/target[{parameters}]/security-name"):
+            document.put(f"management/snmp_trap[{address}]/user", user, line)
 
 
 def _finish_login_servers(document: Document, protocol: str) -> None:

@@ -178,6 +178,10 @@ def state(facts: Facts, switch: Switch) -> None:
     state_balancing(facts, switch)
     for user in management.snmp_users:
         facts[f"management/snmp/user[{user.name}]/role"] = SNMP_ROLE
+    if management.snmp and management.snmp.traps:
+        facts |= {
+            f"management/snmp_trap[{server}]/vrf": MANAGEMENT_VRF for server in management.snmp.traps.servers
+        }
     facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
     state_defined(facts, "management_vrf", {"gateway": management.gateway})
     facts |= {f"system/feature[{feature}]": "on" for feature in used_features(switch)}
@@ -328,6 +332,8 @@ ROWS: Sequence[Row] = (
         {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv6acl": "{1}"}),
     Fact("snmp-server user <word> <word> auth sha <word> priv aes-128 <word> [localizedkey|localizedV2key]",
         _snmp_user_facts),
+    Fact("snmp-server host <word> traps version 3 priv <word>", "management/snmp_trap[{0}]/user"),
+    Fact("snmp-server host <word> use-vrf <word>", "management/snmp_trap[{0}]/vrf"),
     Fact("snmp-server user <word> use-ipv4acl <word> [use-ipv6acl <word>]",
         {_SNMP + "user[{0}]/use-ipv4acl": "{1}", _SNMP + "user[{0}]/use-ipv6acl": "{2}"}),
     Fact("snmp-server user <word> use-ipv6acl <word>", _SNMP + "user[{0}]/use-ipv6acl"),
@@ -366,6 +372,9 @@ def finish(document: Document) -> None:
         str(number): ("md5", str(key).strip('"'), line)
         for number, (key, line) in scope.table("ntp keys").items()
     }
+    for number, (_, line) in scope.table("ntp trusted").items():
+        if str(number) not in keys:
+            document.reject(line)
     timed = {str(server): stored for server, stored in scope.table("ntp").items()}
     trusted = {str(number) for number in scope.table("ntp trusted")}
     state_keys(document.put, keys, timed, trusted, scope.values.get("ntp authenticate", ("", None))[1])

@@ -409,6 +409,10 @@ LIMITS = (
     Limit("FAB5841", setting="management/syslog_tls", reason="`protocol` of SYSLOG_SERVER is udp or tcp",
         source="sonic-syslog.yang, rsyslog.conf.j2",
         remedy="leave it out, and name a relay in the management network that forwards over TLS"),
+    Limit("FAB5841", setting="management/snmp_trap[",
+        reason="SNMP_TRAP_CONFIG has no users, and snmpd reports no links",
+        source="sonic-buildimage dockers/docker-snmp/snmpd.conf.j2",
+        remedy="leave `traps` out, and let your collector poll links or subscribe to gNMI"),
     *limits.always_supported(
         _OLDEST,
         ("frr.conf of one's own", "DEVICE_METADATA.docker_routing_config_mode split-unified",

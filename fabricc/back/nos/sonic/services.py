@@ -40,11 +40,12 @@ CONVENTIONS = {
 }  # fmt: skip
 """Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
 
-_UNWRITTEN = ("management/ntp_key", "management/syslog_")
+_UNWRITTEN = ("management/ntp_key", "management/syslog_", "management/snmp_trap[")
 DEPARTURES = (
     Departure("user[*]/*", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
     Departure("management/ntp_key*", LEFT_OUT, "NTP_KEY holds keys in base64 (FAB5841)"),
     Departure("management/syslog_*", LEFT_OUT, "SYSLOG_SERVER has UDP and TCP only (FAB5841)"),
+    Departure("management/snmp_trap[*]/user", LEFT_OUT, "SNMP_TRAP_CONFIG has no users (FAB5841)"),
     Departure("load_balancing/*", LEFT_OUT, "no release has more than the hash of flows (FAB5324)"),
 )
 

@@ -307,6 +307,8 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
     """Return what the sample's settings are in AVD's words."""
     management, group = switch.management, "group FABRICC"
     assert management.snmp
+    traps = management.snmp.traps
+    assert traps
     assert management.tacacs
     assert management.syslog_tls
     servers = [{"host": name, "vrf": "MGMT"} for name in management.tacacs.servers]
@@ -324,7 +326,15 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
             "location": management.snmp.location,
             "communities": [{"name": management.snmp.community, "access": "ro"}],
             "views": [{"name": "FABRICC", "mib_family_name": "iso", "included": True}],
-            "groups": [{"name": "FABRICC", "version": "v3", "authentication": "priv", "read": "FABRICC"}],
+            "groups": [
+                {
+                    "name": "FABRICC",
+                    "version": "v3",
+                    "authentication": "priv",
+                    "read": "FABRICC",
+                    "notify": "FABRICC",
+                }
+            ],
             "users": [
                 {
                     "name": user.name,
@@ -337,6 +347,16 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
                 }
                 for user in management.snmp.users
             ],
+            "hosts": [
+                {
+                    "host": server,
+                    "vrf": "MGMT",
+                    "version": "3",
+                    "users": [{"username": traps.user, "authentication_level": "priv"}],
+                }
+                for server in traps.servers
+            ],
+            "traps": {"enable": True},
             "vrfs": [{"name": "default", "enable": False}, {"name": "MGMT", "enable": True}],
             "ipv4_acls": [access],
         },

@@ -34,6 +34,7 @@ LISTS = {
     "from/source-address",
     "local-engine/user", "security-to-group/security-model", "security-model/security-name", "access/group",
     "default-context-prefix/security-model", "security-model/security-level", "snmp/view", "view/oid",
+    "v3/target-address", "v3/target-parameters", "v3/notify",
     "instance/interface",
 }  # fmt: skip
 # Lists whose own name Junos does not print.
@@ -55,7 +56,8 @@ VALUES = {
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
     "instance-type", "key", "value", "trusted-key", "encrypted-password",
     "prob-threshold", "quality-delta", "message", "advertise", "encapsulation", "transport",
-    "ca-profiles", "ca-identity", "vni", "local-address",
+    "ca-profiles", "ca-identity", "notify-view", "address", "tag", "tag-list", "target-parameters", "security-model",
+    "security-level", "security-name", "message-processing-model", "vni", "local-address",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {
