@@ -41,6 +41,8 @@ class Member:
         below: lower switch -> parallel links to it.
         confined: whether only hosts notice the change whose own ports it moves.
         lost: resource -> weight that is lost although the switch stays in service: links to outside parties.
+        side: the plane of the NIC ports that it serves, `""` for any. Hosts of which one lost its port of one plane
+            and the other that of another have no path, so a wave has one side.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Member:
     below: Mapping[str, int] = field(default_factory=dict)
     confined: bool = False
     lost: Mapping[str, int] = field(default_factory=dict)
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +355,10 @@ class _Draft:
         return found
 
     def can_add(self, member: Member) -> bool:
-        """Return whether the member may join: alone in its redundancy set, and every share kept during and after."""
+        """Return whether the member may join: of one side, alone in its set, and every share kept during and after."""
         if member.redundancy and member.redundancy in self.sets:
+            return False
+        if any(member.side != each.side for each in self.members):
             return False
         toggles = self.state.count_toggled_links(member)
         for lower, change in toggles.items():

@@ -118,7 +118,7 @@ def build_capacity_model(
         ways = {} if name in leaving else fabric.external.at(name)
         carries |= Counter(_name_party(way.outsider.name) for way in ways.values())
         lost = Counter(_name_party(way.outsider.name) for port, way in ways.items() if port in effect.outside)
-        member = Member(name, tier, *what, carries, below, effect.confined, lost)
+        member = Member(name, tier, *what, carries, below, effect.confined, lost, _name_side(fabric, at))
         if name in effects:
             members[name] = member
         else:
@@ -177,6 +177,13 @@ def _name_redundancy_set(fabric: Fabric, at: SwitchId) -> str:
     if at.tier is TierName.TOR and fabric.shape.nic_ports > 1:
         return f"{fabric.units[at.unit].name} {at.index}"
     return ""
+
+
+def _name_side(fabric: Fabric, at: SwitchId) -> str:
+    """Return the plane of the NIC ports that a ToR serves, "" where all ports of a NIC reach the same spines."""
+    if at.tier is not TierName.TOR or fabric.port_planes == 1 or fabric.units[at.unit].border is not None:
+        return ""
+    return f"plane {PLANE_LETTERS[at.plane % fabric.port_planes]}"
 
 
 def _list_resources(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:

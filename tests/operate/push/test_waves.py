@@ -267,3 +267,19 @@ def test_a_wave_is_rated_alike_whatever_share_is_requested(
     for keep in (Fraction(3, 4), Fraction(1, 2)):
         waves = compute_waves(plant, keep)
         assert [(each.kept, each.cut) for each in waves] == [(kept, cut)] * ports
+
+
+def test_a_wave_takes_ports_of_one_plane() -> None:
+    """Two hosts, of which one lost its port of one plane and the other that of the other, have no path."""
+    members = {
+        f"rack{rack}{side}": Member(
+            f"rack{rack}{side}", 0, "x", disruptive=True, redundancy=f"rack{rack}",
+            carries={f"plane {side}": 1, f"hosts {rack}": 1}, side=side,
+        )
+        for rack, side in product(range(8), "ab")
+    }  # fmt: skip
+    totals = {"plane a": 8, "plane b": 8, **{f"hosts {rack}": 2 for rack in range(8)}}
+    alone = {f"hosts {rack}": Fraction(1, 2) for rack in range(8)}
+    waves = compute_waves(CapacityModel(members, totals, alone=alone), Fraction(3, 4))
+    assert [len({name[-1] for name in wave.members}) for wave in waves] == [1] * len(waves)
+    assert max(len(wave.members) for wave in waves) == 2
