@@ -71,18 +71,20 @@ class Remainder:
     def _leads_on(self, upper: str) -> bool:
         """Return whether a switch leads to ToRs of two places below it or to a core, unless it never did.
 
-        Below a spine each ToR is a place, below a core each pod.
+        Below a spine each ToR is a place, below a core each plane of a pod.
         """
         below, core = self.wiring.below[upper], self.wiring.switches[upper].tier is TierName.CORE
         shape = self.wiring.fabric.shape
-        places = shape.pods if core else len(below)
+        rails = len(self.wiring.fabric.planes) // self.wiring.fabric.port_planes
+        places = shape.pods * rails if core else len(below)
         single = shape.peer_links or (places < 2 and upper not in self.wiring.uplinks)
         if single or not self._cut_or_gone or places - self._most_lost > 1:
             return True
         found = self._onward.get(upper)
         if found is None:
             left = [lower for lower in self._list_lower(upper) if not core or any(self._list_lower(lower))]
-            found = len({self.wiring.switches[lower].pod if core else lower for lower in left})
+            switches = self.wiring.switches
+            found = len({(switches[each].pod, switches[each].plane) if core else each for each in left})
             self._onward[upper] = found
         return found > 1 or (upper in self.wiring.uplinks and bool(self.next_hops(upper)))
 
