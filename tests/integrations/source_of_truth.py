@@ -59,6 +59,11 @@ class Store:
         self._numbers = count(1)
         self.lock = threading.Lock()
 
+    def load(self, lists: dict[str, dict[str, dict[str, Any]]]) -> None:
+        """Replace the objects."""
+        self.lists = lists
+        self._numbers = count(1 + sum(map(len, lists.values())))
+
     def roles(self) -> str:
         return "dcim/device-roles" if self.product == "netbox" else "extras/roles"
 
@@ -163,7 +168,11 @@ class Store:
         if path == "dcim/interfaces":
             cables = self.lists.get("dcim/cables", {}).values()
             for each in [each for each in cables if id_ in cable_ends(each)]:
-                self.remove("dcim/cables", each["id"])
+                if self.product == "netbox":  # the cable stays, with one end
+                    for side in ("a_terminations", "b_terminations"):
+                        each[side] = [end for end in each[side] if end["object_id"] != id_]
+                else:
+                    self.remove("dcim/cables", each["id"])
 
     def shown(self, path: str, held: dict[str, Any], *, nested: bool) -> dict[str, Any]:
         answer = dict(held)

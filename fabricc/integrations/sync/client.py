@@ -34,6 +34,7 @@ PART_S = 10
 WAITS_S = (1, 2, 4, 8, 16)
 """Seconds before a request is sent again, where the server names none; it can name up to `LONGEST_WAIT_S`."""
 LONGEST_WAIT_S = 120
+_TOKEN_HELP = "Check that the token is the right one and has not expired, and its permissions."
 _CONTINUE = "Run the command again: it continues with what is missing."
 MOST_OBJECTS = 500_000
 """Objects of a list; a fabric of 24,000 GPUs has 250,000 interfaces. Our judgment, like the next three."""
@@ -331,7 +332,7 @@ class Client:
         if status in (301, 302, 303, 307, 308):
             remedy = "Name the address that it redirects to with --url; the token is not sent there."
             return ServerError("FAB2153", f"{place} redirects elsewhere", remedy)
-        remedy = "Check the permissions of the token." if status in (401, 403) else ""
+        remedy = _TOKEN_HELP if status in (401, 403) else ""
         if status == _TOO_MANY or status in _BUSY:
             remedy = _CONTINUE
         words = excerpt(text.decode("utf-8", "replace"), self._token, longest=_LONGEST)

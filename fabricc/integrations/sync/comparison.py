@@ -111,7 +111,11 @@ class _Comparison:
         }
         users = used | {end[:1]: what for end, what in used.items()}
         kept = {(each.kind, each.key) for each in gone if each.kind in _PLACES and each.key in users}
-        self.findings += [_used_finding(kind, key, users[key]) for kind, key in sorted(kept)]
+        self.findings += [
+            _used_finding(kind, key, users[key])
+            for kind, key in sorted(kept)
+            if kind == "device" or ("device", key[:1]) not in kept
+        ]
         gone = [each for each in gone if (each.kind, each.key) not in kept]
         self._deleted = {each.key for each in gone if each.kind in _PLACES}
         return gone
