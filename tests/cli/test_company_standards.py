@@ -51,6 +51,15 @@ def test_the_lines_build_and_are_proved(nos: str, tmp_path: Path) -> None:
     assert "FABRICC-SECRET-monitor-key" in written
 
 
+@pytest.mark.parametrize("nos", ["sonic", "cumulus"])
+def test_settings_that_a_system_lacks_are_named_with_what_happens_instead(nos: str, tmp_path: Path) -> None:
+    spec = re.sub("overlays:.*", "", SPEC.format(nos=nos, model="sn5600"), flags=re.DOTALL)
+    (tmp_path / "cluster.yaml").write_text(spec)
+    found = [each for each in compile_spec(tmp_path / "cluster.yaml").diagnostics if each.code == "FAB5841"]
+    assert ["SNMP traps" in each.message for each in found].count(True) == 2
+    assert ["over UDP 514, unencrypted" in each.message for each in found].count(True) == 2
+
+
 @pytest.mark.parametrize("nos", MODELS)
 def test_each_secret_of_the_page_is_rejected_when_it_is_literal(nos: str, tmp_path: Path) -> None:
     text = lines_of(nos)

@@ -236,7 +236,8 @@ TRIMMING = Limit("FAB5723", setting="trimming/",
 )  # fmt: skip
 LIMITS = (
     NTP_KEYS,
-    Limit("FAB5841", setting="management/syslog_tls", reason="`protocol` of a log server is udp or tcp",
+    Limit("FAB5841", setting="management/syslog_tls",
+        reason="`protocol` of a log server is udp or tcp; accepted, messages go over UDP 514, unencrypted",
         source="NVUE object model, 5.9 to 5.18; NVIDIA, Syslog Commands",
         remedy="leave it out, and name a relay in the management network that forwards over TLS"),
     Limit("FAB5841", setting="management/snmp_trap[",
