@@ -295,9 +295,10 @@ def _checks(device: Device, answer: _Answer) -> Iterator[Check]:
     planned = release_numbers(device.release)
     system = f"{device.nos} {device.release}".strip()
     remedy = f"Set `nos: {device.nos}-RELEASE` in the spec, or plan the change with `fabricc upgrade`."
-    if not answer.release or not planned:
+    runs = release_numbers(answer.release)
+    if not runs or not planned:
         yield Check(name, State.SKIPPED, f"the release is not known; the spec has {system}", remedy)
-    elif release_numbers(answer.release)[: len(planned)] == planned:
+    elif runs[: len(planned)] == planned:
         yield Check(name, State.OK, f"runs {answer.release}, as the spec has it", remedy)
     else:
         yield Check(name, State.WARNING, f"runs {answer.release}, but the spec has {system}", remedy)

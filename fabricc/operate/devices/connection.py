@@ -341,9 +341,11 @@ def open_connection(
         raise
     except Exception as error:
         message = f"{device.name} ({address}) cannot be logged in to: {reason_of(error, clean)}"
+        if _refuses_login(error):
+            remedy = "Correct the account, or its password or key, in the access file."
+            raise RefusedLoginError("FAB9110", message, remedy) from None
         remedy = "See that it is up, that its host key is known and that the access file is right."
-        kind = RefusedLoginError if _refuses_login(error) else UnreachableError
-        raise kind("FAB9110", message, remedy) from None
+        raise UnreachableError("FAB9110", message, remedy) from None
     connection = Connection(device.name, live, clean, mask)
     try:
         yield connection

@@ -188,9 +188,7 @@ class EosConnection(Checking, napalm.eos.EOSDriver):  # type: ignore[misc]
                     raise
                 return self._send(commands, **kwargs)
         except exceptions.ConnectAuthError:
-            raise exceptions.ConnectAuthError(
-                f"{self.hostname} refuses the login of {self.username}"
-            ) from None
+            raise exceptions.ConnectAuthError(f"refuses the login of {self.username}") from None
         except EapiConnectionError as error:
             raise exceptions.ConnectionClosedException(f"{self.hostname}: {error.message}") from None
 

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import napalm.junos
 from jnpr.junos.exception import CommitError as EzCommitError
 from jnpr.junos.exception import ConnectAuthError as EzAuthError
-from jnpr.junos.exception import ConnectClosedError, ConnectError, RpcError, RpcTimeoutError
+from jnpr.junos.exception import (
+    ConnectClosedError,
+    ConnectError,
+    ConnectRefusedError,
+    RpcError,
+    RpcTimeoutError,
+)
 from lxml.etree import XMLSyntaxError
 from napalm.base import exceptions
 from napalm.junos.utils.junos_views import junos_iface_counter_table
@@ -120,7 +126,12 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
                 known.flush()
                 client.flush()
                 self.device._ssh_config = client.name
-            super().open()
+            try:
+                super().open()
+            except EzAuthError:
+                raise exceptions.ConnectAuthError(f"refuses the login of {self.username}") from None
+            except ConnectRefusedError:
+                raise exceptions.ConnectionException("refuses connections for NETCONF") from None
             self._ahead = AheadRequests(self.device._conn)
 
     def _forget(self) -> None:

@@ -149,6 +149,10 @@ def test_a_switch_is_logged_in_to_and_its_release_compared(
         reference = Reference("env", "LAB_PASSWORD")
         access = Access(Login(far.username, reference, address=far.host, options=far.options, timeout_s=10))
         found = [*check_switches(fabric, access, 1)]
+        stranger = Access(Login("nobody", reference, address=far.host, options=far.options, timeout_s=10))
+        refused = [*check_switches(fabric, stranger, 1)]
+    assert all("the login of nobody" in each.message for each in refused), refused
+    assert all("in the access file" in each.remedy for each in refused), refused
     assert {each.subject for each in found} == {fabric.name(at) for at in fabric.switch_ids()}
     assert all(each.remedy for each in found)
     assert [each.state for each in found if "login works" in each.message], found
@@ -177,6 +181,7 @@ class Answering:
         ("10.0.1", 0, ["ok", "ok", "ok"]),
         ("8.4.4", 0, ["ok", "warning", "ok"]),
         ("", 3600, ["ok", "skipped", "warning"]),
+        ("None", 0, ["ok", "skipped", "ok"]),  # NAPALM's word for a release that Junos did not print
         ("10.0", -90, ["ok", "ok", "warning"]),
     ],
 )

@@ -446,6 +446,7 @@ def test_login_and_host_key_are_checked(switch: JunosSwitch, tmp_path: Path) -> 
     with pytest.raises(ConnectAuthError) as refused:
         switch.device.connect(password="wrong S3CRET").open()
     assert "S3CRET" not in str(refused.value)
+    assert "refuses the login of" in str(refused.value)
     nobody = tmp_path / "nobody"
     nobody.touch()
     with pytest.raises(ConnectionException):
