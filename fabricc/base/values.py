@@ -4,8 +4,8 @@ The type checker sees the standard decorator. At run time, one compiled construc
 shape, and it is built at the first call. The standard decorator compiles up to seven functions for each class; fabricc
 imports about two hundred such classes and never creates an object of most.
 
-Measured in paired runs (CPU time, median ratio) with 24,576 GPUs: `fabricc validate` takes 0.25 s, and 1.65 times that
-with the standard decorator (nine runs); `fabricc build` takes 1.13 times as long (five runs).
+Measured in paired runs (CPU time): with 24,576 GPUs, `fabricc validate` takes 0.28 s, and 1.64 times that with the
+standard decorator (six runs); with 4,096 GPUs, a build after one override 1.45 times 0.44 s (least of four).
 `FABRICC_FROZEN=1` selects the standard decorator; a test builds with both.
 """
 

@@ -8,7 +8,7 @@ network still do. For another device whose plan differs in coordinates only, the
 coordinates filled in, byte for byte; its reading then follows from the same substitution, because readers do not
 interpret coordinates. Any other device is read.
 
-Measured in nine paired runs: to read an EOS ToR takes 2.5 ms of CPU, to substitute it 0.24 ms.
+Measured in four paired runs with 4,096 GPUs: a checked build takes 1.5 s of CPU, and 3.6 times that without it.
 """
 
 from __future__ import annotations
