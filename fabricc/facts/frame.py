@@ -275,20 +275,34 @@ class PackedContents(NamedTuple):
 
 
 def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
-    """Pack contents, with their facts in two parts; only the lines of facts are kept."""
+    """Pack contents, with their facts in two parts."""
     frame = parts.frame
     if _BYTES not in frame.memo:
         frame.memo[_BYTES] = pack_value((frame.paths, frame.cuts, frame.values))
-    own = parts.names, parts.values, contents.reading.unknown, contents.ignorable
+    own = (
+        parts.names,
+        parts.values,
+        contents.reading.unknown,
+        contents.ignorable,
+        _lines_apart(contents, parts),
+    )
     return PackedContents(frame.memo[_BYTES], _places(parts.places), pack_value(own))
+
+
+def _lines_apart(contents: Contents, parts: Parts) -> dict[str, tuple[str, int]]:
+    """Return the places of facts that are not stated: the lines by which they are missing."""
+    facts, lines = contents.reading.facts, contents.reading.lines
+    if len(lines) == len(parts.places) - parts.places.count(None):
+        return {}
+    return {path: place for path, place in lines.items() if path not in facts}
 
 
 def unpack_contents(contents: PackedContents) -> Contents:
     """Return the contents that `pack_contents` packed."""
-    _, _, unknown, ignorable = _own_values(contents.own)
+    _, _, unknown, ignorable, apart = _own_values(contents.own)
     facts, places = _unpack_parts(contents).facts(), _opened_places(contents.places)
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
-    return Contents(Reading(facts, lines, unknown), ignorable)
+    return Contents(Reading(facts, lines | apart, unknown), ignorable)
 
 
 def pack_value(value: object) -> bytes:
@@ -339,12 +353,12 @@ def unknown_lines(contents: Contents | PackedContents) -> list[tuple[str, int, s
 
 
 _own_values = lru_cache(maxsize=_OPEN)(value_of)
-"""Returns names, values, unknown and ignorable lines of one device."""
+"""Returns names, values, unknown and ignorable lines, and places of missing facts of one device."""
 
 
 @lru_cache(maxsize=_OPEN)
 def _unpack_parts(contents: PackedContents) -> Parts:
-    names, values, _, _ = _own_values(contents.own)
+    names, values, *_ = _own_values(contents.own)
     return Parts(_restore_frame(contents.frame), names, values, _opened_places(contents.places))
 
 

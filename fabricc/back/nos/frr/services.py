@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
@@ -251,9 +251,20 @@ def _finish_hostname(document: Document) -> None:
             document.put(f"structure/{leaf}", name, line)
 
 
+def place_missing(document: Document, path: str, stated: Mapping[Any, object]) -> None:
+    """Place a service that a file does not state at the line that nothing reads, else at the first one."""
+    if not stated:
+        unread = [line for file, line, _ in document.reading.unknown if file == document.file]
+        comments = [
+            at for at, text in enumerate(document.text.split("\n"), 1) if text.startswith(("#NTP", "#*"))
+        ]
+        document.reading.lines[path] = document.file, min([*unread, *comments], default=1)
+
+
 def _finish_syslog(document: Document) -> None:
     """State the log servers, and of those over TLS the port and the certificate that verifies them."""
     over_tls = document.scope.table("syslog tls")
+    place_missing(document, "management/syslog", over_tls or document.scope.table("syslog"))
     authorities: dict[Value, StoredValue] = {}
     document.put_set("management/syslog", {**document.scope.table("syslog"), **over_tls})
     for server, (stored, line) in over_tls.items():
@@ -264,6 +275,8 @@ def _finish_syslog(document: Document) -> None:
 
 
 def _finish_servers(document: Document) -> None:
+    if document.file == "timesyncd.conf":
+        place_missing(document, "management/ntp", document.scope.table("ntp"))
     for kind in ("dns", "ntp"):
         document.put_set(f"management/{kind}", document.scope.table(kind))
 
@@ -272,9 +285,12 @@ def _finish_login(document: Document) -> None:
     """State the networks that may log in over the management port, before everyone else is dropped on any."""
     values = document.scope.values
     document.put_kept("management/access_else", values, "drop")
+    place_missing(document, "management/access", {} if "access" not in values else values)
+    place_missing(document, "management/access_else", {} if "drop" not in values else values)
     if "access" in values:
         if values.get("drop", values["access"])[1] < values["access"][1]:
             document.reject(values["access"][1])
+            document.put("management/access", "", values["drop"][1])
         else:
             document.put("management/access", *values["access"])
     state_filters(document)

@@ -251,18 +251,20 @@ def _of_evpn(name: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str
 def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> None:
     """State the timers of the profiles that neighbors use, or of all when no neighbor runs BFD."""
     profiles = document.scope.each("profile")
-    found: dict[tuple[Value, Value], int] = {}
+    found: dict[tuple[Value, Value], tuple[int, int]] = {}
     if prefix and not used:
         return
     for name, line in (used or {str(name): profile.line for name, profile in profiles.items()}).items():
         profile = profiles.get(name, Scope(line))
         transmit, receive, multiplier = (profile.values.get(key, (own, 0))[0] for key, own in _TIMERS.items())
         interval = transmit if receive == transmit else f"transmit {transmit} receive {receive}"
-        found.setdefault((interval, multiplier), profile.line)
+        lines = [profile.values[key][1] for key in ("transmit", "receive") if key in profile.values]
+        _, own = profile.values.get("multiplier", (None, profile.line))
+        found.setdefault((interval, multiplier), (min(lines, default=profile.line), own))
     if found:
-        line = next(iter(found.values()))
+        line, own = next(iter(found.values()))
         document.put(f"{prefix}bfd/interval_ms", _one_or_all({interval for interval, _ in found}), line)
-        document.put(f"{prefix}bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), line)
+        document.put(f"{prefix}bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), own)
 
 
 def join_families(name: str, by_family: Mapping[str, StoredValue | None]) -> dict[str, StoredValue]:
