@@ -55,13 +55,19 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     if not used or (_INTENT not in statement.rest and not ports):
         return
     paths = (
-        [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("pfc", "headroom/xoff_bytes", "watchdog")] if ports else []
+        [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("pfc", _ONE_WAY, "headroom/xoff_bytes", "watchdog")]
+        if ports
+        else []
     )
     message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
     remedy = "Enable PFC for the class of RDMA on every port, or remove it everywhere."
     yield finding_at(
         HOP, statement.device, (*paths, _INTENT), message, "PFC without effect", Severity.WARNING, remedy
     )
+
+
+_ONE_WAY = "qos_setting[pfc one way]"
+"""PFC that a port sends and does not honor, or the reverse."""
 
 
 def _is_prepared(values: Mapping[str, Value]) -> bool:

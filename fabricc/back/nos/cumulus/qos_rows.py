@@ -224,7 +224,8 @@ class Policy(File):
         priorities = profile.table("priorities")
         names, first = _join_table(priorities) or None, _first_line(priorities, profile)
         if "one way" in values:
-            stated += [("qos_setting[pfc one way]", names, first), ("pfc", None, values["one way"][1])]
+            one_way = values["one way"][1]
+            stated += [("qos_setting[pfc one way]", names, one_way), ("pfc", None, one_way)]
         else:
             stated.append(("pfc", names, first))
         (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)

@@ -87,7 +87,8 @@ class Sonic:
             if FRR_FILE in files:
                 raw, release = config_db.parse_json(document.text), config_db.schema_release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
-                    reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
+                    place = config_db.find_condition(document.text, why) or (FRR_FILE, line)
+                    reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, *place)
                 for path, neighbor, why in [*control_plane.find_dropped_bfd(raw, reading)]:
                     reading.put(f"unread[BFD of {neighbor}]", why, *reading.lines[path])
             interfaces.read_isolation(document, reading)
@@ -199,7 +200,8 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         reasons = whys.setdefault(name, [])
         reasons.append(why)
         row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)
-        reading.put(f"unread[{name}]", ", ".join(reasons), file, row.line)
+        place = config_db.find_condition(text, why) or (file, row.line)
+        reading.put(f"unread[{name}]", ", ".join(reasons), *place)
     for service, line in config_db.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
     return document

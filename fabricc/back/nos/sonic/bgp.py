@@ -120,13 +120,14 @@ def finish(document: Document) -> None:
 
 def read_routing(text: str, reading: Reading) -> None:
     """Add the facts of `frr.conf`; list assumptions that `config_db.json`, read before, does not confirm."""
-    stated = dict(reading.facts)
+    stated, reading_of_tables = dict(reading.facts), dict(reading.lines)
     frr.read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
     if not stated:
         return
     asn = stated.get("bgp/asn")
     if asn is not None and reading.facts.get("bgp/asn") != asn:
-        reading.unknown.append(Unplanned(FRR_FILE, 1, f"BGP's AS number is {asn} in {FILE}"))
+        place = reading_of_tables.get("bgp/asn", (FRR_FILE, 1))
+        reading.unknown.append(Unplanned(*place, f"BGP's AS number is {asn} in {FILE}"))
     for path in reading.facts.keys() - stated.keys():
         if path.endswith("]/unnumbered"):
             file, line = reading.lines[path]

@@ -435,6 +435,21 @@ def require_fields(document: Document, stated: Mapping[str, Mapping[str, str]]) 
                     document.put(f"table[{name}|{key} {field}]", str(stored), line)
 
 
+_REFUTED = re.compile(r"(\w+)\|(\S+) (\S+) is (?!not stated)")
+"""A condition that does not hold, because a field has another value."""
+
+
+def find_condition(text: str, why: str) -> tuple[str, int] | None:
+    """Return file and line of the field by whose value a condition does not hold; None where none states it."""
+    match = _REFUTED.match(why)
+    at = 0
+    for word in match.groups() if match else ():
+        at = text.find(f'"{word}"', at)
+        if at < 0:
+            return None
+    return (FILE, text.count("\n", 0, at) + 1) if match else None
+
+
 def demand_row(document: Document, name: str, key: str) -> None:
     """List a table without a row that every switch has."""
     if key not in rows_of(document, name):

@@ -245,9 +245,9 @@ def _finish_access(document: Document) -> None:
 
 
 def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> tuple[str, int]:
-    """Return the networks, and the line of the one that has everyone; 0 without it."""
+    """Return the networks, and the line that decides: of everyone, else of the first network, else of the drop."""
     port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
-    networks, dropped, everyone = [], False, 0
+    networks, dropped, everyone, first = [], False, 0, 0
     for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
         match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
         fits = (
@@ -256,13 +256,17 @@ def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], serv
         action = value_of(rule, "PACKET_ACTION")
         if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
             networks.append(value_of(rule, "SRC_IP"))
+            first = first or line_of(rule, "SRC_IP")
             if networks[-1] == _EVERYONE:
                 everyone = line_of(rule, "SRC_IP")
         elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
             dropped = True
+            first = first or line_of(rule, "PRIORITY")
         else:
             report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
-    return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else"), everyone
+    return ",".join(sorted(networks)) + (
+        "" if dropped else ", and everyone else"
+    ), everyone or dropped * first
 
 
 _EVERYONE = "0.0.0.0/0"
