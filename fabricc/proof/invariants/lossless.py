@@ -139,13 +139,18 @@ def _check_watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> 
             yield Breach(18, message, "watchdog/detect_ms")
 
 
+_SLOW_POLL_MS = 1000
+"""A polling interval that is slow for any watchdog, so that it is the wrong one of two timers."""
+
+
 def _check_timers(seen: SwitchView) -> Iterator[Breach]:
     poll = seen.number("watchdog/poll_ms")
     for name in ("detect", "restore"):
         value = seen.number(f"watchdog/{name}_ms")
         if poll is not None and value is not None and value < poll:
             message = f"the watchdog polls every {poll} ms and is to {name} within {value} ms"
-            yield Breach(18, message, f"watchdog/{name}_ms")
+            path = "watchdog/poll_ms" if poll >= _SLOW_POLL_MS else f"watchdog/{name}_ms"
+            yield Breach(18, message, path)
 
 
 def _check_notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:

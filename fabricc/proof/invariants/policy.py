@@ -93,7 +93,7 @@ class Policy:
         outward: prefixes of static routes that it puts into BGP, and the map by which; `discards`: those that it drops.
         vtep: whether other switches send VXLAN to its loopback.
         enters: whether something may put the loopback into BGP: a network, a redistribution, or what is not followed.
-        list_lines: prefix list -> the line of its first rule; `aggregate_lines`: aggregate -> its line; `asn_line`:
+        list_lines: prefix list -> the lines of its rules; `aggregate_lines`: aggregate -> its line; `asn_line`:
             that of the own AS number.
     """
 
@@ -114,7 +114,7 @@ class Policy:
     discards: tuple[Block, ...] = ()
     vtep: bool = False
     enters: bool = True
-    list_lines: dict[str, int] = field(default_factory=dict, compare=False)
+    list_lines: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False)
     aggregate_lines: dict[Block, int] = field(default_factory=dict, compare=False)
     asn_line: int = field(default=0, compare=False)
 
@@ -151,9 +151,33 @@ class Policy:
         of = (each.prefix_list for each in clauses if each.permit)
         lists = [each for each in of if self.is_of_family(each, route.prefix.family)]
         if lists:
-            return self.list_lines.get(lists[-1], 1), ()
+            return self._line_of_rule(lists[-1], route), ()
         denials = [each for each in clauses if not each.permit and each.prefix_list]
         return (denials or list(clauses))[0].line if clauses else 1, DENYING
+
+    def permits_another_block(self, name: str) -> bool:
+        """Return whether a map permits a block whose subnets another list is about: the aggregate is the odd one."""
+        blocks = {
+            rule
+            for clause in self.maps.get(name, ())
+            for rule in self.lists.get(clause.prefix_list, ())
+            if clause.permit and " " not in rule
+        }
+        subnets = {rule.split()[0] for rules in self.lists.values() for rule in rules if " ge " in rule}
+        return not blocks.isdisjoint(subnets)
+
+    def _line_of_rule(self, name: str, route: Route) -> int:
+        """Return the line of the rule that denies a route, else of that which permits its length, else of the first."""
+        lines = self.list_lines.get(name, ())
+        rules = self.lists[name]
+        for rule, line in zip(rules, lines, strict=False):
+            if rule.startswith("deny ") and _rule_matches(rule[5:], route.prefix, route.own):
+                return line
+        length = route.prefix.length
+        for rule, line in zip(rules, lines, strict=False):
+            if not rule.startswith("deny ") and _spans_length(rule, length):
+                return line
+        return next(iter(lines), 1)
 
     def is_of_family(self, name: str, family: int) -> bool:
         """Return whether all rules of a prefix list are of one family."""
@@ -239,7 +263,10 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
         outward=routes if "bgp/redistribute_static" in seen.facts else (),
         static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
         enters=any(path.startswith(_ENTERING) for path in seen.facts),
-        list_lines={name: seen.place(f"prefix_list[{name}]/0")[1] for name in lists},
+        list_lines={
+            name: tuple(seen.place(f"prefix_list[{name}]/{at}")[1] for at in range(len(rules)))
+            for name, rules in lists.items()
+        },
         aggregate_lines={
             block: seen.place(f"bgp/aggregate[{text}]")[1] for text in seen.aggregates if (block := parse_block(text))
         },
@@ -383,6 +410,15 @@ def _without_own(rule: str, own: frozenset[str]) -> str:
         return rule
     kind = f"{OWN} {mine.family} {mine.length}"
     return ("deny " if rule.startswith("deny ") else "") + f"{kind} {rest}".strip()
+
+
+def _spans_length(rule: str, length: int) -> bool:
+    """Return whether a rule is about prefixes of a length."""
+    words = rule.split()
+    base = int(words[2]) if words[0] == OWN else block.length if (block := parse_block(words[0])) else -1
+    bounds = {word: int(words[at + 1]) for at, word in enumerate(words[:-1]) if word in ("ge", "le")}
+    least = bounds.get("ge", base)
+    return least <= length <= bounds.get("le", least if "ge" not in bounds else length)
 
 
 @lru_cache(maxsize=65536)

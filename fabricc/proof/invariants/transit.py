@@ -222,6 +222,8 @@ def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str
         policy.apply(names[0], route._replace(prefix=each)) is not None for each in beside
     ):
         return names[0], policy.aggregate_lines[prefix], ()
+    if prefix in policy.aggregate_lines and policy.permits_another_block(names[0]):
+        return names[0], policy.aggregate_lines[prefix], ()
     return names[0], *policy.find_denial(names[0], route)
 
 
