@@ -53,7 +53,8 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"{statement.name} permits some networks to reach its management services, and drops no others"
         )
         remedy = "Drop what the rule of the administrators does not accept."
-        yield finding_at(OPEN, statement.device, ACCESS, message, "open access", Severity.WARNING, remedy)
+        paths = ("management/access_else", ACCESS)
+        yield finding_at(OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy)
 
 
 def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def _deciding_paths(policy: Policy, name: str) -> Iterator[str]:
     """Yield the paths of the first list, or of the first clause, of a policy that permits too little."""
     clauses = policy.maps.get(name, ())
     lists = [each.prefix_list for each in clauses if each.permit and each.prefix_list]
-    yield from (f"prefix_list[{each}]/0" for each in lists[:1])
+    yield from (f"prefix_list[{each}]/0{leaf}" for each in lists[:1] for leaf in ("/ge", ""))
     yield from (f"route_map[{name}]/{each.sequence}" for each in clauses[:1])
 
 

@@ -26,8 +26,9 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import UNUSED
-from fabricc.rules.rule import BGP, POLICY, Input, SwitchRule
+from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import external_sessions
+from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -239,6 +240,70 @@ def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+_FASTEST = "bfd/multiplier"
+
+
+def _hasty_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that BFD ends sessions after one lost packet."""
+    used = any(values.get("bfd") == "true" for values in statement.sessions.values())
+    if used and statement.rest.get(_FASTEST) == 1:
+        message = f"{statement.name}: BFD ends a session after one lost packet"
+        remedy = "Detect after three lost packets (RFC 5880: the detection time multiplier)."
+        yield finding_at(
+            UNUSED, statement.device, _FASTEST, message, "BFD multiplier", Severity.WARNING, remedy
+        )
+
+
+_MATCHED = re.compile(r"\bmatch (tag|interface|ip address|ip next-hop address) (\S+)")
+
+
+def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report clauses of sessions, and of connected routes, with a condition that no route there fulfills."""
+    joined = _to_switches(statement, sessions)
+    imports = {str(values.get("import")) for _, values in joined}
+    neighbors = {neighbor for _, neighbor in sessions.stated}
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        match = _MATCHED.search(str(value)) if is_number(number) else None
+        if match is None or not joined:
+            continue
+        kind, wanted = match.groups()
+        why = ""
+        if kind == "tag" and name in imports:
+            why = "routes of BGP have no tag"
+        elif (
+            kind == "interface"
+            and wanted not in statement.ports
+            and wanted.lower() not in _LOOPBACKS
+            and any(each in statement.rest for each in _EVERY_PORT)
+        ):
+            why = "the switch has no such interface"
+        elif kind == "ip next-hop address" and name in imports and wanted not in neighbors:
+            why = "no neighbor has this address"
+        elif (
+            kind == "ip address"
+            and statement.facts_below(f"prefix_list[{wanted}]/")
+            and not statement.facts_below(f"access_list[{wanted}]/")
+        ):
+            why = f"{wanted} is a prefix list, not an access list"
+        if why:
+            message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
+            remedy = "Correct the condition, or remove it."
+            yield finding_at(
+                POINTLESS,
+                statement.device,
+                path,
+                message,
+                "unmet condition",
+                Severity.WARNING,
+                remedy,
+                word=match[0],
+            )
+
+
+_LOOPBACKS = ("lo", "loopback0")
+_EVERY_PORT = ("loopback/enabled", "system/hwsku")
+"""Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables."""
 _SHUTDOWN = "65535:0"
 _MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
 _PREFERENCE = 100
@@ -326,6 +391,30 @@ def _turned_import(
         )
 
 
+FOREIGN = "FAB9660"
+
+
+def _foreign_networks(fabric: Switches) -> Iterator[Report]:
+    """Report networks that a ToR announces without a subnet in them, while another ToR has some."""
+    if not any(len(owners) > 1 for owners in find_origins(fabric).values()):
+        return
+    subnets = fabric.subnets()
+    for block, owners in find_origins(fabric).items():
+        having = {
+            name
+            for name in owners
+            if name in subnets and any(block.covers(each.block) for each in subnets[name].of(name))
+        }
+        for name in sorted(owners - having) if having else ():
+            if fabric.summaries[name].tier is Tier.TOR:
+                message = (
+                    f"{name} announces {block}, whose subnets are at {min(having)}: it takes their traffic"
+                )
+                remedy = "Remove the announcement."
+                paths = (f"bgp/network[{block}]", f"bgp/aggregate[{block}]")
+                yield Report(FOREIGN, name, paths, message, "foreign network", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
@@ -333,4 +422,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
+    SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
+    FabricRule(FOREIGN, POLICY, (Input.TIER,), _foreign_networks),
 )

@@ -6,6 +6,7 @@ Ways to manage are a gateway in the subnet of the management port, and access li
 from __future__ import annotations
 
 import re
+from collections import Counter
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
@@ -137,9 +138,48 @@ def _parts(value: object) -> int:
     return int(match[1]) if match else _MANY
 
 
+_HOST_MASK = "/32"
+_PHYSICAL = re.compile(r"[A-Za-z]+-?\d")
+"""The beginning of the name of a port of a box; names of interfaces of software may be any."""
+_LINK_STATE = ("ospf", "isis")
+_FEW = 4
+"""Ports with larger subnets, from which on a port without one is an error."""
+
+
+def _alone_on_their_subnet(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports whose subnet has no room for a neighbor, and that borrow no other address of the switch."""
+    if any(path.startswith(_LINK_STATE) for path in statement.rest) or "loopback/ipv4" not in statement.rest:
+        return
+    texts = Counter(
+        text for own in statement.addresses.values() for text in own if "." in text
+    )  # a borrowed address is on several ports
+    own = str(statement.rest["loopback/ipv4"]).partition("/")[0]
+    alone = [
+        port
+        for port, values in statement.ports.items()
+        if (text := str(values.get("ipv4", ""))).endswith(_HOST_MASK)
+        and texts[text] == 1
+        and text.partition("/")[0] != own
+        and values.get("enabled") != "false"
+        and not {"kind", "vrf"} & values.keys()
+        and statement.parse_name(port).kind is PortKind.PORT
+        and _PHYSICAL.match(port)
+    ]
+    wide = sum(not text.endswith(_HOST_MASK) for text in texts)
+    if alone and wide >= _FEW and len(alone) < wide:
+        message = (
+            f"{statement.name} {join_words(alone, 2)}: a subnet of one address has no room for a neighbor"
+        )
+        remedy = "Give the port a subnet of two addresses, such as a /31."
+        path = f"{PORT}{alone[0]}]/ipv4"
+        yield finding_at(IDLE, statement.device, path, message, "no neighbor", Severity.WARNING, remedy)
+
+
 _ADDRESS, _GATEWAY = "management/address", "management/gateway"
 _SOURCES = ("management/source[", "management/ntp_source")
 """Statements that name the management port, without which it may be another one."""
+_SMALL, _IPV4 = 30, 4
+"""A subnet without room for more than one other device is hardly that of a management network."""
 _SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
 
 
@@ -174,9 +214,9 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
         ):
             message = f"{statement.name}: the gateway of management {gateway} is not in {subnet}"
             remedy = "Name a gateway in the subnet of the management port."
-            yield finding_at(
-                NEXT_HOP, statement.device, (_GATEWAY, _ADDRESS), message, "gateway", Severity.WARNING, remedy
-            )
+            small = subnet.prefixlen >= _SMALL and subnet.version == _IPV4
+            paths = (_ADDRESS, _GATEWAY) if small else (_GATEWAY, _ADDRESS)
+            yield finding_at(NEXT_HOP, statement.device, paths, message, "gateway", Severity.WARNING, remedy)
         return
     if statement.rest.get("management/isolated") != "true":
         return
@@ -246,6 +286,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),
     SwitchRule(IDLE, INTERFACES, (), _missing_parts),
+    SwitchRule(IDLE, ADDRESSES, (), _alone_on_their_subnet),
     SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
     SwitchRule(MISSING, OTHER, (), _closed_access),
     SwitchRule(MISSING, OTHER, (), _without_login),

@@ -9,10 +9,12 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.proof.compare import Finding
-from fabricc.proof.invariants.view import CODE_POINTS, as_int
+from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.access import MISSING
+from fabricc.rules.announcements import SILENT
 from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
 from fabricc.rules.lossless import CLASSED, UNGUARDED
 from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, OTHER, PFC, Input, SwitchRule
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _CODES = {
     "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "service": MISSING, "number": UNREAD,
+    "hash": SLOW, "sessions": IDLE, "routes": SILENT,
 }  # fmt: skip
 """Kind of a contradiction -> code."""
 
@@ -49,7 +52,7 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for (kind, field), places in found.items():
         names, file, line = [name for name, _, _ in places], *places[0][1:]
         what = join_words(names, 2)
-        what = f"{what}: no {field}" if kind == "queue" else f"{field} {what}"
+        what = f"{what}: no {field}" if kind == "queue" else f"{field} {what}".strip()
         message = f"{statement.name} {what}: {effects[kind, field]}"
         path = statement.device.paths.get(file, file)
         remedy = "State what the message names, as on the other ports and switches."
@@ -111,6 +114,7 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         path = "pool/ingress_lossless_bytes"
         remedy = "Give the pool the buffer of the switch."
         yield finding_at(BUFFER, statement.device, path, message, "empty pool", remedy=remedy)
+    yield from _odd_shares(statement)
     share = as_int(statement.rest.get("pool/lossless_queue_alpha"))
     if lossless and share is not None and share < 0:
         message = f"{statement.name}: queues with PFC may hold 2^{share} of the free egress buffer: RDMA drops there"
@@ -147,15 +151,55 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(BUFFER, statement.device, path, message, "end of pauses", Severity.WARNING, remedy)
 
 
+_UNTAGGED = "qos/untagged/traffic_class"
+_SHARES = ("pool/lossless_percent", "pool/lossy_percent")
+_WHOLE = 100
+
+
+def _odd_shares(statement: Statement) -> Iterator[Finding]:
+    """Report shares of the buffer that leave PFC without a pool, or that are more than the whole buffer."""
+    paused = sorted({each for found in lossless_ports(statement).values() for each in found})
+    shares = {path: as_int(statement.rest.get(path)) for path in _SHARES}
+    pooled = statement.rest.get("pool/lossless_priorities")
+    remedy = "Give the lossless priorities a pool, and all pools together the whole buffer."
+    if paused and shares[_SHARES[0]] == 0:
+        message = f"{statement.name}: the lossless pool has 0 % of the buffer, and ports have PFC: RDMA drops"
+        yield finding_at(BUFFER, statement.device, _SHARES[0], message, "empty pool", remedy=remedy)
+    if sum(filter(None, shares.values())) > _WHOLE:
+        message = f"{statement.name}: its pools have {sum(filter(None, shares.values()))} % of the buffer"
+        yield finding_at(
+            BUFFER, statement.device, _SHARES[1], message, "shares of pools", Severity.WARNING, remedy
+        )
+    lossy = statement.rest.get("pool/lossy_priorities")
+    if (
+        lossy
+        and pooled is None
+        and (bare := [each for each in paused if each not in parse_priorities(lossy)])
+    ):
+        message = (
+            f"{statement.name}: priority {bare[0]} has PFC and is in none of the pools that its file states"
+        )
+        yield finding_at(BUFFER, statement.device, _SHARES[1], message, "no pool", Severity.WARNING, remedy)
+    if pooled and (left := [each for each in paused if each not in parse_priorities(pooled)]):
+        message = f"{statement.name}: priority {left[0]} has PFC and is not in the lossless pool: RDMA drops"
+        paths = ("pool/lossless_priorities", *_SHARES)
+        yield finding_at(BUFFER, statement.device, paths, message, "other pool", remedy=remedy)
+
+
 def _unmarked_traffic(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that packets without a code point are in a lossless class together with marked ones."""
     classes = classes_of(statement)
     mine = classes.get(0)
     if mine is None or len(set(classes.values())) == 1:
         return
+    rest = as_int(statement.rest.get(_UNTAGGED))
     groups = {
         priority_group(statement, each) for found in lossless_ports(statement).values() for each in found
     }
+    if rest is not None and rest != mine and group_of(statement, rest) in groups:
+        message = f"{statement.name}: packets that no map classifies are in the lossless class {rest}: they pause RDMA"
+        remedy = "Put them into a class without PFC."
+        yield finding_at(CLASSED, statement.device, _UNTAGGED, message, "unmarked", Severity.WARNING, remedy)
     if group_of(statement, mine) not in groups:
         return
     others = [dscp for dscp in range(1, CODE_POINTS) if classes.get(dscp) == mine]

@@ -73,6 +73,18 @@ CASES: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
 """Fault -> code, text of the line, and edit."""
 
 
+NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
+    "a hash without the source port": ("FAB9678", "source-port: 'off'", replace("source-port: 'on'", "source-port: 'off'", file="startup.yaml")),
+    "in graceful shutdown": ("FAB9675", "graceful-shutdown", replace(r"^( +)(autonomous-system: .*\n)", r"\1\2\1graceful-shutdown: 'on'\n", file="startup.yaml")),
+    "nothing is redistributed": ("FAB9676", "enable: 'off'", replace(r"(connected:\n +enable:) 'on'", r"\1 'off'", file="startup.yaml")),
+    "a lossless pool of nothing": ("FAB9668", "memory-percent: 0", replace("memory-percent: 90", "memory-percent: 0", file="startup.yaml")),
+    "pools above the whole": ("FAB9668", "memory-percent: 60", replace("memory-percent: 10", "memory-percent: 60", file="startup.yaml")),
+    "a pool of another priority": ("FAB9668", "'4': {}", replace(r"(memory-percent: 90\n +switch-priority:\n +)'3'", r"\1'4'", file="startup.yaml")),
+    "unclassified packets": ("FAB9607", "port-default-sp: 3", replace("port-default-sp: 0", "port-default-sp: 3", file="startup.yaml")),
+}  # fmt: skip
+"""The same of NVUE's file."""
+
+
 def find_faults(files: Files, folder: Path) -> list[Finding]:
     device = collect_texts(folder, {LEAF: files})[LEAF]
     statement = read_statement(device, Place(Tier.TOR), {})
@@ -82,6 +94,7 @@ def find_faults(files: Files, folder: Path) -> list[Finding]:
 
 def test_an_untouched_switch_is_silent(tmp_path: Path) -> None:
     assert find_faults(dict(build_texts("sonic")[LEAF]), tmp_path) == []
+    assert find_faults(dict(build_texts("cumulus")[LEAF]), tmp_path) == []
 
 
 @pytest.mark.spread(4)
@@ -90,5 +103,15 @@ def test_a_fault_of_queues_is_found_at_its_line(case: str, tmp_path: Path) -> No
     code, text, edit = CASES[case]
     files = edit(dict(build_texts("sonic")[LEAF]))
     lines = files[FILE].split("\n")
+    places = [lines[each.line - 1] for each in find_faults(files, tmp_path) if each.code == code]
+    assert any(text in line for line in places)
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("case", NVUE)
+def test_a_fault_of_an_nvue_file_is_found_at_its_line(case: str, tmp_path: Path) -> None:
+    code, text, edit = NVUE[case]
+    files = edit(dict(build_texts("cumulus")[LEAF]))
+    lines = files["startup.yaml"].split("\n")
     places = [lines[each.line - 1] for each in find_faults(files, tmp_path) if each.code == code]
     assert any(text in line for line in places)

@@ -1,4 +1,4 @@
-"""Texts of SONiC's tables that show a fault by themselves, with its effect and the source of it."""
+"""Texts of SONiC's tables, NVUE's file and FRR's options that show a fault by themselves, with its effect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Contradiction(NamedTuple):
     """A fault that a text shows.
 
     Attributes:
-        kind: `queue`, `addresses`, `buffer`, `service` or `number`.
-        name: the port or the row that has the fault.
-        field: the setting, in SONiC's words.
+        kind: of the setting, such as `queue`, `addresses` or `buffer`.
+        name: the port or the row that has the fault; "" for that of the switch.
+        field: the setting, in the system's words.
         effect: what follows.
     """
 
@@ -56,6 +56,13 @@ _FORMS = (
         "no priority group has a buffer in it",
     ),
     ("service", re.compile(r"(NTP)\|(global) admin_state: disabled"), "the clock follows no server"),
+    ("sessions", re.compile(r"(bgpd_options) = .*(-p 0)(?: .*)?"), "bgpd accepts no session"),
+    ("sessions", re.compile(r"(bgpd_options) = .*(-n|--no_kernel)(?: .*)?"), "no route of BGP is installed"),
+    (
+        "hash",
+        re.compile(r"(bgpd_options|zebra_options) = .*((?:-e|--ecmp) [1-3])(?: .*)?"),
+        "few of the equal paths are used",
+    ),
     (
         "number",
         re.compile(r"BGP's (AS number) is (\d+) in config_db\.json"),
@@ -64,11 +71,27 @@ _FORMS = (
 )
 
 
+_NVUE = {
+    "source-port: 'off'": Contradiction(
+        "hash", "", "source-port", "equal paths are chosen without it, in which queue pairs differ"
+    ),
+    "graceful-shutdown: 'on'": Contradiction(
+        "sessions", "", "graceful-shutdown", "its neighbors avoid it as long as they can"
+    ),
+    "connected routes are not redistributed": Contradiction(
+        "routes", "", "redistribute connected", "no subnet of a host becomes a route of BGP"
+    ),
+}
+"""Lines of NVUE that no plan has (Cumulus Linux user guide: "Equal Cost Multipath", "BGP")."""
+
+
 def read_contradiction(text: str) -> Contradiction | None:
     """Return the fault that a text shows, None for any other text."""
     if match := _UNBOUND.fullmatch(text):
         effect = _EFFECTS.get(match[2])
         return Contradiction("queue", match[1], match[2], effect) if effect else None
+    if text in _NVUE:
+        return _NVUE[text]
     for kind, form, effect in _FORMS:
         if match := form.fullmatch(text):
             return Contradiction(kind, match[2], match[1], effect)
