@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic import config_db, qos, reclaim
@@ -157,7 +158,10 @@ def state_groups(
             lossy.setdefault(name, []).append(numbers)
         elif profile in headrooms:
             lossless.setdefault(name, {}).update((group, profile) for group in expand_range(numbers))
-            _put_headroom(document, name, headrooms[profile])
+            figures = headrooms[profile]
+            if _is_of_another_speed(document, name, profile):  # the reference is wrong, not the profile
+                figures = [(leaf, value, line) for leaf, value, _ in figures]
+            _put_headroom(document, name, figures)
         else:
             config_db.report_strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
             _put_profile(document, name, "priority_group", numbers, profile, line)
@@ -199,6 +203,17 @@ def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Va
     paths = port_paths(port)
     for leaf, value, line in figures:
         document.put(paths[leaf], value, line)
+
+
+_PROFILE_SPEED = re.compile(r"pg_lossless_(\d+)000_")
+
+
+def _is_of_another_speed(document: Document, port: str, profile: str) -> bool:
+    """Return whether the name of a profile has another speed than the port."""
+    match = _PROFILE_SPEED.match(profile)
+    row = config_db.rows_of(document, "PORT").get(port)
+    speed = row.values.get("speed_gbps", (0, 0))[0] if row else 0
+    return match is not None and bool(speed) and match[1] != str(speed)
 
 
 def _restored_profile(document: Document, port: str, lengths: Lengths) -> str:
