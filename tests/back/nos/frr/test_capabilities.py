@@ -127,4 +127,4 @@ def test_logins_over_fabric_ports_are_blocked() -> None:
     ]
     accept, drop = rules[1], rules[2]
     swapped = rendered["nftables.conf"].replace(f"{accept}\n{drop}", f"{drop}\n{accept}")
-    assert "management/access" not in FRR.read({**rendered, "nftables.conf": swapped}).facts
+    assert FRR.read({**rendered, "nftables.conf": swapped}).facts["management/access"] == ""
