@@ -28,8 +28,8 @@ from fabricc.operate.migrate.waves import order_networks
 from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.operate.push.run import plan_waves
 from fabricc.operate.upgrade import Release, UpgradeRequest, prepare_upgrade
+from fabricc.operate.verify.drift import compare_drift
 from fabricc.operate.verify.run import ALL
-from fabricc.operate.verify.verify_switch import compare_drift
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Impact
 from fabricc.review.report.failures import single_failures

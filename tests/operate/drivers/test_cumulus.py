@@ -19,8 +19,8 @@ from napalm.base.exceptions import (
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.verify.drift import compare_drift
 from fabricc.operate.verify.model import Aspect
-from fabricc.operate.verify.verify_switch import compare_drift
 from tests.back.nos.cumulus.variants import VARIANTS
 from tests.operate.drivers.servers.device import Device
 from tests.operate.drivers.servers.linux_switch import (
