@@ -12,7 +12,8 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
-from fabricc.rules.forwarding import STILL, STRICT, _filter_findings, _unnumbered_ospf
+from fabricc.rules.filters import _filter_findings
+from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.routing import OPEN
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of

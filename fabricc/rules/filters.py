@@ -1,0 +1,175 @@
+"""Find filters and limits that drop BGP, BFD, RoCE or neighbor discovery on ports and sessions that carry it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos import defaults
+from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
+from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services, names_port, near_rule
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.numbers import is_number
+from fabricc.facts.statement import NO_PLAN, Statement, Tier, split_list_path
+from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.view import as_int
+from fabricc.rules.classes import lossless_ports
+from fabricc.rules.findings import finding_at
+from fabricc.rules.rule import INTERFACES, Input, SwitchRule
+from fabricc.rules.sessions import Sessions, exchanging_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCKED = "FAB9662"
+_LIST = "access_list["
+_WAYS = ("access_list_in", "access_list_out")
+_PORTS = ("destination_port", "port")
+_END = -1
+
+
+def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each filter on ports to other devices that drops what the port has to carry."""
+    bound = _bound_filters(statement)
+    if not bound:
+        return
+    links = _switch_links(statement)
+    near = {port for port in sessions.near.values() if port}
+    over, ends = set(near), {"BGP": near, "RoCE": {*lossless_ports(statement)}}
+    if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
+        over |= statement.fars.keys()  # a session between loopbacks crosses each link
+    over_links = {"BGP": over, "RoCE": links}
+    over_links["BFD"] = ends["BFD"] = {
+        sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"
+    }
+    rules = _filter_rules(statement)
+    rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
+    for name, ports in bound.items():
+        at = dropped_discovery([text for _, text in rules.get(name, [])])
+        linked = _linked_sessions(statement) if at is not None else set()
+        hit = [port for port in ports if port in links and linked.intersection(statement.chain(port))]
+        if at is not None and hit:
+            ports_text = join_words(hit, 2)
+            message = (
+                f"{statement.name} {ports_text}: rule {at + 1} of the filter {name} drops neighbor discovery"
+            )
+            remedy = "Permit neighbor discovery (ICMPv6 types 133 to 136) on links between switches."
+            path = rules[name][at][0]
+            yield finding_at(BLOCKED, statement.device, path, message, "filter discovery", remedy=remedy)
+        texts = [text for _, text in rules.get(name, [])]
+        for service, number in dropped_services(texts, statement.device.system):
+            # a filter that keeps all traffic of a host or party out can be meant so
+            meant = statement.expected is NO_PLAN and service != "RoCE" and not names_port(texts[number])
+            others = frozenset[str]() if meant else ends[service]
+            hit = [
+                port
+                for port in ports
+                if (over_links[service] if port in links else others).intersection(statement.chain(port))
+            ]
+            if not hit:
+                continue
+            which = f"rule {number + 1}" if number >= 0 else "the end"
+            message = f"{statement.name} {join_words(hit, 2)}: {which} of the filter {name} drops {service}"
+            path = rules[name][number][0]
+            remedy = f"Permit {service} on ports that carry it, or take the filter off these ports."
+            unused = service == "RoCE" and not rdma
+            severity = Severity.NOTE if unused else Severity.ERROR
+            yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
+
+
+def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each filter in front of the CPU that drops BGP or BFD of sessions that the switch has."""
+    filters = statement.once(filters_before_cpu, lambda: filters_before_cpu(statement.rest))
+    if not filters:
+        return
+    open_ = [(neighbor, each.bfd) for (_, neighbor), each in sessions.stated.items() if each.enabled]
+    for each in filters:
+        mine = [(neighbor, bfd) for neighbor, bfd in open_ if each.ipv6 == _is_over_ipv6(neighbor)]
+        wanted = {"BGP": bool(mine), "BFD": any(bfd == "true" for _, bfd in mine)}
+        texts = [text for _, text in each.rules]
+        neighbors = [neighbor for neighbor, _ in mine]
+        for service, number in dropped_services(texts, statement.device.system, neighbors):
+            if wanted.get(service):
+                which = f"rule {number + 1}" if number >= 0 else "the end"
+                message = f"{statement.name}: {which} of {each.name}, in front of the CPU, drops {service}"
+                remedy = f"Permit {service} from the neighbors before that rule."
+                near = near_rule(texts, service) if number in (_END, len(texts) - 1) else None
+                path = each.rules[number if near is None else near][0]
+                ports = [f"{path.rpartition('/')[0]}/{leaf}" for leaf in _PORTS if near is not None]
+                paths = (*ports, path)
+                yield finding_at(
+                    BLOCKED, statement.device, paths, message, f"filter {service}", remedy=remedy
+                )
+
+
+def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send of BFD."""
+    open_ = [each for each in sessions.stated.values() if each.enabled]
+    watched = sum(each.bfd == "true" for each in open_)
+    wanted = {"BGP": len(open_), "BFD": watched}
+    interval = as_int(statement.rest.get("bfd/interval_ms"))
+    for each in limits_before_cpu(statement.rest, statement.device.unknown):
+        if not wanted.get(each.service):
+            continue
+        sent = watched * 1000 // interval if interval and each.service == "BFD" else 0
+        if each.pps == 0:
+            message = f"{statement.name}: {each.name}, in front of the CPU, drops {each.service}"
+        elif each.pps < sent:
+            message = (
+                f"{statement.name}: the CPU gets {plural(each.pps, 'packet')} of BFD per second, and "
+                f"{plural(watched, 'neighbor')} send {sent:,}: sessions go down"
+            )
+        else:
+            continue
+        group, remedy = f"filter {each.service}", f"Let all packets of {each.service} reach the CPU."
+        if each.path:
+            yield finding_at(BLOCKED, statement.device, each.path, message, group, remedy=remedy)
+        else:
+            place = statement.device.paths.get(each.file, each.file), each.line
+            yield Finding(BLOCKED, message, *place, group, Severity.ERROR, remedy)
+
+
+def _is_over_ipv6(neighbor: str) -> bool:
+    """Return whether packets of a session are of IPv6: its neighbor is an IPv6 address or a port."""
+    return ":" in neighbor or not is_number(neighbor[:1])
+
+
+def _linked_sessions(statement: Statement) -> set[str]:
+    """Return the ports whose sessions use link-local addresses."""
+    return {neighbor for _, neighbor in statement.sessions if neighbor in statement.ports}
+
+
+def _switch_links(statement: Statement) -> set[str]:
+    """Return the ports that lead to other switches."""
+    return {port for port, far in statement.fars.items() if far.tier is not Tier.HOST and far.known}
+
+
+def _bound_filters(statement: Statement) -> dict[str, list[str]]:
+    """Return the filters of ports that are not shut -> these ports."""
+    bound: dict[str, list[str]] = {}
+    if not any(way in values for values in statement.ports.values() for way in _WAYS):
+        return bound
+    for port in dict.fromkeys((*statement.fars, *statement.ports)):
+        for way in _WAYS:
+            for name in str(statement.of(port, way) or "").replace(",", " ").split():
+                ports = bound.setdefault(name, [])
+                if port not in ports and statement.of(port, "enabled") != "false":
+                    ports.append(port)
+    return bound
+
+
+def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
+    """Return the paths and texts of the rules of each filter, in their order."""
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for path, value in statement.facts_below(_LIST).items():
+        name, leaf = split_list_path(path, "access_list")
+        if is_number(leaf):
+            found.setdefault(name, []).append((int(leaf), path, str(value)))
+    return {name: [(path, text) for _, path, text in sorted(rules)] for name, rules in found.items()}
+
+
+RULES = (
+    SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
+    SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
+    SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _policed_sessions),
+)
