@@ -280,12 +280,10 @@ def _compile_side(path: Path, shown: str, where: str = "", *, older: bool = Fals
         return compiled
     found = compiled.diagnostics
     if where:
-        remedy = f"`git show {shell_word(where)}` is the compiled text; "
-        remedy += (
-            "correct the newer side against it."
-            if older
-            else "commit a spec and a lock that `build` accepts."
+        fix = (
+            "correct the newer side against it" if older else "commit a spec and a lock that `build` accepts"
         )
+        remedy = f"`git show {shell_word(where)}` is the compiled text; {fix}."
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
     raise InputError.of(found, compiled.sources)
 
