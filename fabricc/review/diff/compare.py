@@ -257,9 +257,19 @@ def _subject_nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     return shown, secret, "own" in row.tags
 
 
-def _shorten_value(value: Value | None) -> str:
-    """Return a value as an example shows it: one of many words is cut."""
-    text = str(value)
+def shorten_values(before: Value | None, after: Value | None) -> str:
+    """Return two values as an example shows them: long ones are cut, after what they have in common if need be."""
+    texts = str(before), str(after)
+    cut = [_shorten_text(text) for text in texts]
+    if cut[0] == cut[1]:
+        pairs = enumerate(zip(*texts, strict=False))
+        common = next((at for at, (old, new) in pairs if old != new), min(map(len, texts)))
+        start = texts[0].rfind(" ", 0, common) + 1 or max(common - _LONGEST_EXAMPLE // 2, 0)
+        cut = [f"…{_shorten_text(text[start:])}" for text in texts]
+    return " → ".join(cut)
+
+
+def _shorten_text(text: str) -> str:
     return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
 
 
@@ -311,7 +321,7 @@ class _Builder:
         elif own and op == "~":
             example = (
                 identity,
-                f"{self._place_of(identity)} {_shorten_value(before)} → {_shorten_value(after)}",
+                f"{self._place_of(identity)} {shorten_values(before, after)}",
             )
             self.examples[statement] = min(example, self.examples.get(statement, example))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import Markdown
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
@@ -254,8 +255,8 @@ def _fleet_sections(review: Review, forge: Forge) -> list[Markdown]:
 def _omission_note(diffs: int, groups: int, url: str) -> Markdown:
     if not diffs and not groups:
         return _BLANK
-    parts = [f"the diffs of {diffs} groups"] if diffs else []
-    parts += [f"{groups} groups of lesser risk"] if groups else []
+    parts = [f"the diffs of {plural(diffs, 'group')}"] if diffs else []
+    parts += [f"{plural(groups, 'group')} of lesser risk"] if groups else []
     where = Markdown("`fabricc diff --format md --for none` shows them")
     where = Markdown.link("the whole review", url) if url else where
     message = " and ".join(parts)

@@ -61,7 +61,7 @@ def test_a_unit_more_is_hitless_and_one_line_for_all_spines(bench: Bench) -> Non
     assert (spines.kind, len(spines.devices)) == ("spine", 32)
     links, admitted = describe_kind(review, "spine").split("; ")
     assert links == "256 downlinks new, to su005-tor[1-8]a"
-    assert admitted.startswith("control plane[FABRICC ANY], for example spine01a 10.64.0.0/31 ACCEPT")
+    assert admitted.startswith("control plane[FABRICC ANY], for example spine01a …by Ethernet+ DROP")
     assert spines.causes == ("gpus.hosts",)
 
 

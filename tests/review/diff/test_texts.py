@@ -2,12 +2,20 @@ from __future__ import annotations
 
 import pytest
 
+from fabricc.review.diff.compare import shorten_values
 from fabricc.review.diff.fact_impact import DeviceStates, change_direction, judge_statement, row_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import differ_in_text, file_diffs
 from fabricc.review.diff.unread import HARMLESS, text_changes
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
+
+
+def test_an_example_of_long_values_shows_where_they_differ() -> None:
+    same = "10.64.0.0/29 ACCEPT, " * 8
+    assert shorten_values(same + "a", same + "b, c") == "…a → …b, c"
+    assert shorten_values("x" * 90, "x" * 90 + "y") == f"…{'x' * 30} → …{'x' * 30}y"
+    assert shorten_values("a" * 70, 2) == f"{'a' * 60}… → 2"
 
 
 def test_line_numbers_are_those_of_the_whole_file() -> None:
