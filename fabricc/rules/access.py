@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
@@ -77,6 +80,9 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 "SNMP community",
                 "Use SNMPv3, or a community that cannot be guessed.",
             )
+        elif opened := defaults.opens_logins(path, value):
+            message = f"{statement.name} {opened}"
+            yield _unsafe_finding(statement, path, message, "open login", "Require a password or a key.")
         elif _VTY.fullmatch(path) and value not in _LOCAL:
             message = f"{statement.name}: a daemon listens for Telnet at {value}, not on the loopback alone"
             yield _unsafe_finding(
@@ -127,6 +133,31 @@ def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             MISSING, statement.device, path, message, "no LLDP", Severity.WARNING, "Enable LLDP."
         )
+
+
+def _hidden_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report links to known switches on which LLDP is off."""
+    links = [port for port, far in statement.fars.items() if far.known and far.tier is not Tier.HOST]
+    stated = {
+        port: f"{PORT}{port}]/{leaf}"
+        for port in links
+        for leaf, value in statement.ports.get(port, {}).items()
+        if defaults.disables_lldp_of_port(leaf, value)
+    }
+    lines = {
+        port: (file, line)
+        for file, line, text in statement.device.unknown
+        if (port := defaults.port_without_lldp(text)) in links
+    }
+    message = (
+        f"{statement.name} {join_words([*stated, *lines], 2)}: no LLDP: nothing shows where the cable leads"
+    )
+    remedy, group = "Enable LLDP on the links between switches.", "no LLDP"
+    for path in [*stated.values()][:1]:
+        yield finding_at(MISSING, statement.device, path, message, group, Severity.WARNING, remedy)
+    for file, line in [*lines.values()][:1]:
+        place = statement.device.paths.get(file, file)
+        yield Finding(MISSING, message, place, line, group, Severity.WARNING, remedy)
 
 
 def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -226,6 +257,7 @@ RULES = (
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _undiscovered),
+    SwitchRule(MISSING, OTHER, (Input.LINKS,), _hidden_links),
     SwitchRule(MISSING, OTHER, (), _lost_servers),
     FabricRule(MISSING, OTHER, (), _missing_services),
 )

@@ -108,6 +108,9 @@ def _deciding_paths(policy: Policy, name: str) -> Iterator[str]:
     """Yield the paths of the first list, or of the first clause, of a policy that permits too little."""
     clauses = policy.maps.get(name, ())
     lists = [each.prefix_list for each in clauses if each.permit and each.prefix_list]
+    others = {each.prefix_list for other, some in policy.maps.items() if other != name for each in some}
+    if lists and lists[0] in others:  # other maps use the list, so the clause may name a wrong one
+        yield from (f"route_map[{name}]/{each.sequence}" for each in clauses if each.prefix_list == lists[0])
     yield from (f"prefix_list[{each}]/0{leaf}" for each in lists[:1] for leaf in ("/ge", ""))
     yield from (f"route_map[{name}]/{each.sequence}" for each in clauses[:1])
 
@@ -422,6 +425,39 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
             yield Report(LOOPS, name, (summary.loops,), message, "own AS accepted", Severity.WARNING, remedy)
 
 
+_EVERYTHING = re.compile(r"(?:0\.0\.0\.0/0|::/0)(?: ge 0)? le (?:32|128)")
+
+
+def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report imports from other switches whose prefix list permits every prefix."""
+    imports = {
+        str(stated.get("import"))
+        for key, stated in external_sessions(statement)
+        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
+    }
+    lists = {
+        path: path[len("prefix_list[") :].partition("]")[0]
+        for path, value in statement.facts_below("prefix_list[").items()
+        if _EVERYTHING.fullmatch(str(value))
+    }
+    for path, name in lists.items():
+        clauses = [
+            (each[len("route_map[") :].partition("]")[0], str(value))
+            for each, value in statement.facts_below("route_map[").items()
+        ]
+        used = [
+            each
+            for each, text in clauses
+            if f" prefix_list {name} " in f" {text} " and text.startswith("permit")
+        ]
+        if hit := next((each for each in used if each in imports), ""):
+            message = f"{statement.name}: {name}, by which {hit} permits routes of other switches, permits all prefixes"
+            remedy = "Name the blocks of the fabric in the list."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "open list", Severity.WARNING, remedy
+            )
+
+
 RULES = (
     SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
@@ -432,4 +468,5 @@ RULES = (
     SwitchRule(LOOPS, POLICY, (Input.TIER, Input.LINKS), _hidden_loops),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _pointless_filters),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unsent_communities),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_lists),
 )

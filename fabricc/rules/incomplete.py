@@ -62,6 +62,25 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         yield finding_at(IDLE, statement.device, paths, message, "no AS", Severity.WARNING, remedy)
 
 
+_GROUPS = "platform/bgp_group["
+
+
+def _external_in_internal(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report internal groups where all neighbors have another AS number, so that no session comes up."""
+    groups = {
+        path: value for path, value in statement.facts_below(_GROUPS).items() if path.endswith("]/type")
+    }
+    own = statement.rest.get("bgp/asn")
+    named = [values.get("remote_asn") for (vrf, _), values in statement.sessions.items() if not vrf]
+    others = named and own is not None and all(each not in (None, own, "internal") for each in named)
+    if others and set(groups.values()) == {"internal"}:
+        path = next(iter(groups))
+        name = path.removeprefix(_GROUPS).partition("]")[0]
+        message = f"{statement.name}: the group {name} is internal, and its neighbors have other AS numbers"
+        remedy = "Make the group external, or state the own AS number for its neighbors."
+        yield finding_at(IDLE, statement.device, path, message, "internal group", Severity.WARNING, remedy)
+
+
 _STATED = frozenset({"remote_asn", "setting[remote-as]"})
 """A number, and another statement about it, such as `remote-as auto` of FRR."""
 
@@ -228,13 +247,19 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 yield finding_at(
                     MISSING,
                     statement.device,
-                    (path, _ADDRESS),
+                    (*_misplaced_defaults(statement, subnet), path, _ADDRESS),
                     message,
                     "no gateway",
                     Severity.WARNING,
                     remedy,
                 )
                 return
+
+
+def _misplaced_defaults(statement: Statement, subnet: object) -> list[str]:
+    """Return the default routes of the fabric whose gateway is in the subnet of the management port."""
+    found = statement.facts_below("static_route[0.0.0.0/0]")
+    return [path for path, via in found.items() if "." in str(via) and not _is_outside(str(via), subnet)]
 
 
 def _is_outside(text: str, subnet: object) -> bool:
@@ -284,6 +309,7 @@ def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
+    SwitchRule(IDLE, BGP, (Input.BGP,), _external_in_internal),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),
     SwitchRule(IDLE, INTERFACES, (), _missing_parts),
     SwitchRule(IDLE, ADDRESSES, (), _alone_on_their_subnet),

@@ -73,6 +73,9 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
         ]
         paths, word = (*own[:2], *dropping, *profiles, *own[2:]), "ecn" if profiles else ""
+        others = [leaf for leaf in statement.ports[ports[0]] if leaf.endswith("]/ecn_min_bytes")]
+        if others and not profiles:  # it marks another queue
+            paths = (*own[:2], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[2:])
         if queue in odd:  # PFC is of one priority too many
             paths = f"{_PAUSED}{odd[queue]}]/queue", f"{PORT}{ports[0]}]/pfc"
             word = str(odd[queue])

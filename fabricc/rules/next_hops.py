@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Statement, scope_of
+from fabricc.facts.statement import Statement, Tier, scope_of
 from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import UnresolvedHop
 from fabricc.rules.rule import POLICY, FabricRule, Report, Switches
@@ -140,6 +141,33 @@ def ports_of_static_routes(statement: Statement) -> frozenset[str]:
         for found in [hops.get(scope_of(str(statement.of(port, "vrf") or "")), ())]
         if any(hop in each.network for each in parse_addresses(texts) for hop in found)
     )
+
+
+def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
+    """Return the paths of static routes whose next hops are at ports to hosts, also by way of other static routes."""
+    routes = {
+        path: [*_next_hops(str(value))]
+        for path, value in statement.facts_below(_ROUTE).items()
+        if path.endswith("]") and "/setting[" not in path
+    }
+    if not routes:
+        return ()
+    lossless = lossless_ports(statement)
+    ports = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
+    ports += [port for port in statement.open_ports() if port in lossless]
+    inside = [each.network for port in ports for each in parse_addresses(statement.addresses.get(port, ()))]
+
+    def is_at_host(hop: IPv4Address | IPv6Address, depth: int = 3) -> bool:
+        if any(hop in net for net in inside):
+            return True
+        ways = [
+            way
+            for path, way in routes.items()
+            if depth and (net := _network(path[len(_ROUTE) : -1])) and net.prefixlen and hop in net
+        ]
+        return any(way and all(is_at_host(each, depth - 1) for each in way) for way in ways)
+
+    return tuple(path for path, hops in routes.items() if hops and all(map(is_at_host, hops)))
 
 
 def _idle_port(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 OVERLAP = "FAB9681"
+_LOOPBACK = "loopback/ipv4"
 _REMEDY = "Correct the address or the prefix length of the port with the wrong one."
 
 
@@ -317,9 +318,29 @@ def _first_of(addresses: list[IPv4Interface | IPv6Interface], version: int) -> s
     return next(str(each) for each in addresses if each.version == version)
 
 
+def _wide_loopbacks(fabric: Switches) -> Iterator[Report]:
+    """Report loopbacks with a subnet in which other switches have their router identifiers."""
+    if not any(summary.loopback for summary in fabric.summaries.values()):
+        return
+    others = [
+        (name, block)
+        for name, summary in fabric.summaries.items()
+        if summary.router_id and (block := parse_block(summary.router_id))
+    ]
+    for name, summary in fabric.summaries.items():
+        own = parse_block(summary.loopback) if summary.loopback else None
+        inside = next((each for each, block in others if own and each != name and own.covers(block)), "")
+        if inside:
+            message = f"{name} has {summary.loopback} at its loopback, which covers the address of {inside}"
+            remedy = "Give the loopback its address alone, with the length 32."
+            path = (_LOOPBACK,)
+            yield Report(OVERLAP, name, path, message, "wide loopback", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(OVERLAP, ADDRESSES, (), _own_overlaps),
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),
+    FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _own_neighbors),

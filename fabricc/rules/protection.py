@@ -241,7 +241,7 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
             not _is_used(values) and "bundle" not in values
         ):  # PFC of a wildcard, on a port that carries nothing
             continue
-        mtu = _smallest_mtu(statement.of(port, "mtu"))
+        mtu = smallest_mtu(statement.of(port, "mtu"))
         if mtu is None and lossless and _is_routed(statement, port):
             unstated.append(port)
         elif mtu is not None and mtu < ROCE_4096:
@@ -263,7 +263,7 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
-def _smallest_mtu(value: Value | None) -> int | None:
+def smallest_mtu(value: Value | None) -> int | None:
     """Return the MTU of a port; of address families that differ, `9170,9202`, the smallest one."""
     return min((int(size) for size in str(value).split(",") if is_number(size)), default=None)
 

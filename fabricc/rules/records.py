@@ -143,6 +143,8 @@ class Summary(NamedTuple):
             followed puts routes into BGP.
         limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
         beside_limits: the same of sessions to another ToR, with its name.
+        to_hosts: paths of static routes whose next hops are hosts.
+        loopback: the address of a loopback with the length of a subnet, "" for none.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -166,6 +168,8 @@ class Summary(NamedTuple):
     segments: tuple[SegmentSetting, ...] = ()
     overlay: Overlay | None = None
     distinguishers: tuple[tuple[str, str], ...] = ()
+    to_hosts: tuple[str, ...] = ()
+    loopback: str = ""
 
 
 class Subnet(NamedTuple):

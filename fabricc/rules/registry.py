@@ -14,6 +14,7 @@ from fabricc.rules import (
     duplicates,
     filters,
     forwarding,
+    host_ports,
     incomplete,
     lossless,
     next_hops,
@@ -24,6 +25,7 @@ from fabricc.rules import (
     segments,
     static_routes,
     tenants,
+    treatment,
     undefined_names,
 )
 from fabricc.rules.rule import Answer, FabricRule, Report, Rule, Switches, SwitchRule, answer_of
@@ -50,9 +52,11 @@ RULES: tuple[Rule, ...] = (
     *overlaps.RULES,
     *forwarding.RULES,
     *filters.RULES,
+    *host_ports.RULES,
     *incomplete.RULES,
     *segments.RULES,
     *tenants.RULES,
+    *treatment.RULES,
 )
 
 

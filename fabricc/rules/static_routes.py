@@ -36,6 +36,8 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
         for prefix, via, path in summary.routes:
             mine = parse_block(prefix)
             whole = _covering(mine, by_length) if mine else None
+            if whole is None and mine and mine.length == mine.bits and path in summary.to_hosts:
+                yield from _misled_address(fabric, name, prefix, path)
             if whole is None and mine and mine.length == mine.bits and via in _DROPS:
                 yield from _dropped_address(fabric, name, prefix, path)
             if whole is None or name in origins[whole]:
@@ -44,8 +46,9 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
             if via in _DROPS:
                 message = f"{name} drops traffic for {prefix}, which is of {owner} ({whole})"
                 severity = Severity.ERROR
-            elif _next_hops(via) and not any(
-                _is_reachable(fabric, hop, origins[whole]) for hop in _next_hops(via)
+            elif path in summary.to_hosts or (
+                _next_hops(via)
+                and not any(_is_reachable(fabric, hop, origins[whole]) for hop in _next_hops(via))
             ):
                 message = f"{name} sends traffic for {prefix}, which is of {owner} ({whole}), to {via} alone"
                 severity = Severity.WARNING
@@ -62,6 +65,15 @@ def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Ite
         message = f"{name} drops traffic for {prefix}, which is an address of {owners[0]}"
         remedy = "Remove the static route, so that BGP's routes are used."
         yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
+
+
+def _misled_address(fabric: Switches, name: str, prefix: str, path: str) -> Iterator[Report]:
+    """Report a route to an address of another switch, such as a loopback, by way of a host."""
+    owners = sorted(fabric.owners(prefix.partition("/")[0]))
+    if owners and name not in owners:
+        message = f"{name} sends traffic for {prefix}, which is an address of {owners[0]}, to a host"
+        remedy = "Remove the static route, so that BGP's routes are used."
+        yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
 
 
 def find_origins(fabric: Switches) -> dict[Block, set[str]]:

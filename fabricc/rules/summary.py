@@ -11,7 +11,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
-from fabricc.rules.next_hops import unresolved_hops
+from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
 from fabricc.rules.records import Attached, OuterSession, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
 from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
@@ -91,7 +91,13 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         attached, min(limits, default=None), any(inner.values()), remote,
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
+        routes_to_hosts(statement), _wide_loopback(statement),
     )  # fmt: skip
+
+
+def _wide_loopback(statement: Statement) -> str:
+    text = str(statement.rest.get("loopback/ipv4", ""))
+    return text if "/" in text and not text.endswith("/32") else ""
 
 
 CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")

@@ -11,14 +11,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
+from fabricc.back.nos.inactive import find_inactive
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Statement, session_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import INTERFACES, OTHER, POLICY, SwitchRule
+from fabricc.rules.rule import INTERFACES, OTHER, POLICY, Input, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -238,6 +240,25 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report inactive statements of a switch of the fabric that its sessions, classes or ports would need."""
+    device = statement.device
+    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
+        return
+    serves = sessions.stated or lossless_ports(statement)
+    by_other = any(True for _ in statement.link_state_paths())  # which may serve the links instead
+    for file, line, words, lines in find_inactive(device.system, device.files, device.unknown):
+        if words.startswith("protocols bgp") and (by_other or not serves):
+            continue
+        what = words if len(words) < _LONG else f"{words[:_LONG]}…"
+        message = f"{device.name}: `{what}` is inactive, and {plural(lines, 'line')} of it without effect"
+        remedy = "Activate the statement, or delete it."
+        place, group = device.paths.get(file, file), f"inactive: {words}"
+        yield Finding(UNREAD, message, place, line, group, Severity.WARNING, remedy)
+
+
+_LONG = 60
+"""Characters of a statement that a message contains."""
 _SHUT = "bgp/setting[shutdown]"
 
 
@@ -305,5 +326,6 @@ RULES = (
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
     SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),
+    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _inactive_settings),
     SwitchRule(UNREAD, OTHER, (), _shut_processes),
 )

@@ -236,7 +236,8 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
     if flooding:
         ports = join_words([_port_in(each.path) for each in flooding], 2)
         text = f"{ports}: PFC on bridged ports, so lossless frames can be flooded"
-        yield flooding[0]._replace(message=text, warning=True)
+        path = f"{PORT}{_port_in(flooding[0].path)}]/switchport"
+        yield flooding[0]._replace(message=text, warning=True, path=path)
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # reported once for all ports, also without any statement
@@ -388,6 +389,8 @@ def report_ratios(
 def find_contradictions(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report descriptions and LLDP statements that contradict a link."""
     shown = link.evidence[0].value
+    claimants = {claim.near.device for claim in link.against if claim.evidence is Evidence.DESCRIPTION}
+    is_alone = Evidence.LLDP not in link.evidence and len(claimants) > 1  # both ends describe another link
     for claim in link.against:
         if claim.evidence not in (Evidence.DESCRIPTION, Evidence.LLDP) or claim.near.device not in devices:
             continue
@@ -402,9 +405,10 @@ def find_contradictions(link: Link, devices: Mapping[str, Device]) -> Iterator[F
         what = "its description names" if claim.evidence is Evidence.DESCRIPTION else "LLDP names"
         message = f"{claim.near.device} {claim.near.port}: {what} {far}, and {truth}"
         remedy = "Cable the port as it is described, or describe it as it is cabled."
-        if claim.file:
+        if claim.file and not (is_alone and claim.evidence is Evidence.DESCRIPTION):
             place = device.paths.get(claim.file, claim.file), claim.line
             yield Finding(LEADS, message, *place, "said otherwise", Severity.WARNING, remedy)
         else:
-            path = f"{PORT}{claim.near.port}]/description"
-            yield finding_at(LEADS, device, path, message, "said otherwise", Severity.WARNING, remedy)
+            leaves = ("ipv4", "description") if is_alone else ("description",)
+            paths = [f"{PORT}{claim.near.port}]/{leaf}" for leaf in leaves]
+            yield finding_at(LEADS, device, paths, message, "said otherwise", Severity.WARNING, remedy)

@@ -401,6 +401,24 @@ def disables_lldp(path: str, value: object) -> bool:
     return path in _OFF and str(value) == _OFF[path]
 
 
+_NO_LLDP = {
+    "setting[no lldp transmit]": "true", "setting[no lldp receive]": "true", "setting[lldp transmit]": "off",
+    "setting[lldp receive]": "off",
+}  # fmt: skip
+_NO_LLDP_LINE = re.compile(r"protocols lldp interface (\S+?)(?:\.0)? disable")
+
+
+def disables_lldp_of_port(leaf: str, value: object) -> bool:
+    """Return whether a fact of a port switches LLDP off there."""
+    return str(value) == _NO_LLDP.get(leaf)
+
+
+def port_without_lldp(text: str) -> str:
+    """Return the port on which a line that no row reads switches LLDP off; "" for none."""
+    match = _NO_LLDP_LINE.fullmatch(text.strip())
+    return match[1] if match else ""
+
+
 _LLDP_ONLY_IF_STATED = ("nxos", "junos")
 """Systems that run LLDP only where the configuration enables it (`feature lldp`, `protocols lldp interface all`)."""
 
@@ -427,6 +445,18 @@ def server_instance(text: str) -> tuple[str, str] | None:
     return None
 
 
+_NO_AUTHENTICATION = re.compile(r"management/aaa(?:\[|/)authentication login (?:default|console)\]?")
+
+
+def opens_logins(path: str, value: object) -> str:
+    """Return what a fact about logins opens; "" for nothing.
+
+    EOS and NX-OS let people in without a check by the method `none`.
+    """
+    none = _NO_AUTHENTICATION.fullmatch(path) and "none" in str(value).split()
+    return "lets people log in without a password where no server answers" if none else ""
+
+
 class UnsafeLine(NamedTuple):
     """A line that no row reads, and by which people reach a switch who should not: what it does, and its kind."""
 
@@ -443,6 +473,8 @@ _UNSAFE_LINES = (
      "accepts FTP or remote shells, which send passwords in the clear", "FTP"),
     (re.compile(r"username (\S+) .*\b(?:secret|password) 0 (?:\1|admin|password|cisco|arista|juniper)\b.*"),
      "has the account {0} with a password that everyone tries first", "password"),
+    (re.compile(r"(?:aaa )?root (?:secret|password) (?:0 .*|\"?(?:admin|root|arista|password)\"?)"),
+     "has root with a password in the clear", "root"),
 )  # fmt: skip
 
 

@@ -105,7 +105,8 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
     """
     yield from _check_management_address(seen)
     yield from _check_separation(seen)
-    aggregates = [found for text in seen.aggregates if (found := parse_block(text))]
+    blocks = [parse_block(text) for text in seen.aggregates]
+    aggregates = [found for found in blocks if found]
     if not aggregates:
         return
     for link in seen.links:
@@ -114,7 +115,12 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
         for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
             if text and (mine := parse_block(text)) and not any(a.covers(mine) for a in aggregates):
                 message = f"{link.port.name} has {text}, outside every aggregate, so its host is unreachable"
-                yield Breach(6, message, link.path + family)
+                half = [
+                    text
+                    for text, a in zip(seen.aggregates, blocks, strict=True)
+                    if a and a.length and a.shorten(a.length - 1).covers(mine)
+                ]
+                yield Breach(6, message, f"bgp/aggregate[{half[0]}]" if half else link.path + family)
 
 
 def _check_management_address(seen: SwitchView) -> Iterator[Breach]:

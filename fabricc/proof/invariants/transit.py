@@ -205,7 +205,7 @@ def _stance(policy: Policy, direction: str, prefix: Block) -> NeighborPolicy | N
 def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str, ...]] | None:
     """Return the export that keeps an own prefix from all switches, its line, and words of it; None if one permits it.
 
-    Where it permits another aggregate, the line is that of the aggregate.
+    Where it permits another aggregate, or one of twice the size, the line is that of the aggregate.
 
     A switch without such an export, or without neighbors of the family, keeps nothing.
     """
@@ -218,6 +218,8 @@ def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str
     if not names or any(policy.apply(name, route) is not None for name in names):
         return None
     beside = [p for p in policy.aggregate_lines if p.family == prefix.family and p != prefix]
+    if prefix.length:
+        beside.append(prefix.shorten(prefix.length - 1))  # the aggregate is half of what the list permits
     if prefix in policy.aggregate_lines and any(
         policy.apply(names[0], route._replace(prefix=each)) is not None for each in beside
     ):

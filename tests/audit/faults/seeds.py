@@ -13,6 +13,7 @@ from tests.audit.faults import (
     filters,
     incomplete,
     lossless,
+    misfits,
     policies,
     ports,
     preferences,
@@ -39,6 +40,7 @@ GROUPS = {
     "policies": policies.KINDS,
     "preferences": preferences.KINDS,
     "incomplete": incomplete.KINDS,
+    "misfits": misfits.KINDS,
     "routes": routes.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}

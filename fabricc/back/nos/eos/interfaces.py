@@ -278,6 +278,10 @@ def finish(document: Document) -> None:
             _put_addressed(document, port, paths, block)
         profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
         copied = used.get(profiles)
+        known = document.scope.each("qos profile")
+        if profiles[0] and known and profiles[0] not in known:
+            reason = "no QoS profile has this name"
+            document.put(f"unread[service-profile {profiles[0]}]", reason, values["qos_profile"][1])
         if copied is None:
             copied = used[profiles] = _copy_profiles(document, *profiles)
         facts.update(copied.facts[port])

@@ -49,6 +49,13 @@ class Policies:
         self._ecn = list(_marked_by_class(document))
         self._copied: dict[tuple[Value, Value], AppliedStatements] = {}
 
+    def undefined(self, values: Mapping[str, StoredValue]) -> Iterator[StoredValue]:
+        """Yield the policies that an interface names and the file does not define, but those of the system."""
+        for kind, defined in (("qos input", self._classify), *((kind, self._queuing) for kind in _QUEUING)):
+            name, line = values.get(kind, _NONE)
+            if name and defined and name not in defined and not str(name).startswith("default"):
+                yield name, line
+
     def of_port(self, port: str, values: Mapping[str, StoredValue]) -> list[Stated]:
         """Return (leaf, value, line) of what an interface with these values classifies by, and pauses."""
         stated: list[Stated] = []

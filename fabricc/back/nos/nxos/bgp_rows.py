@@ -365,7 +365,10 @@ def _state_process(
         state_part(document, f"peer_template[{name}]", template)
     for name, scope in process.each("neighbor").items():
         peer = inherit_templates(scope, process)
-        template, policy = templates.get(peer.values.get("template", ("", 0))[0], (NO_TEMPLATE, []))
+        named, line = peer.values.get("template", ("", 0))
+        template, policy = templates.get(named, (NO_TEMPLATE, []))
+        if named and template is NO_TEMPLATE:
+            put(f"unread[inherit peer {named}]", "no template has this name", line)
         if peer.each("family") or template is NO_TEMPLATE:
             policy = list(family_policy(template, peer, united))
         state_session(document, path, str(name), peer, template.values | peer.values, policy)

@@ -295,6 +295,8 @@ def finish(document: Document) -> None:
                 path = paths[leaf]
                 facts[path] = value
                 lines[path] = (file, line)
+            for name, line in policies.undefined(values):
+                document.put(f"unread[service-policy {name}]", "no policy of its type has this name", line)
             if copied := policies.apply_policies(port, values):
                 facts.update(copied.facts[port])
                 lines.update(zip(paths_of_port(port, copied.facts.leaves), copied.lines, strict=True))

@@ -238,6 +238,10 @@ def finish(document: Document) -> None:
         for dscp, (group, line) in found.items():
             put(f"qos/dscp[{dscp}]/traffic_class", group, line)
             put(f"qos/traffic_class[{group}]/queue", group, first.get(group, line))
+        for block in policy.each("class").values():
+            for what, leaf in (("set dscp", "dscp"), ("police", f"{SETTING_OF}police")):
+                if leaf in block.values and "group" in block.values:
+                    put(f"qos/setting[{what} of qos-group {block.values['group'][0]}]", *block.values[leaf])
     for priority, paused in paused_groups(document).items():
         put(f"qos/pfc_priority[{priority}]/queue", *paused)
         put(f"qos/pfc_priority[{priority}]/priority_group", *paused)

@@ -1,0 +1,45 @@
+"""Settings by which a switch changes or misjudges packets of a lossless class, as facts of EOS, NX-OS and Junos."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
+
+_EOS_MARK = re.compile(r"qos/setting\[qos map traffic-class (\d) to dscp\]")
+_EOS_ON = ("qos/setting[qos rewrite]", "qos/setting[qos rewrite dscp]")
+_NXOS_MARK = re.compile(r"qos/setting\[set dscp of qos-group (\d)\]")
+_POLICE = re.compile(r"qos/setting\[police of qos-group (\d)\]")
+_LOSS = re.compile(r"qos/setting\[dscp (\d+) loss-priority\]")
+
+
+def rewritten_classes(facts: Mapping[str, Value]) -> Iterator[tuple[str, int, int]]:
+    """Yield the path of a fact that states the code point which packets of a class leave with, class and code point.
+
+    EOS rewrites with `qos rewrite dscp` alone (EOS user manual, "Quality of Service").
+    """
+    rewrites = any(path in facts for path in _EOS_ON)
+    for path, value in facts.items():
+        match = (_EOS_MARK.fullmatch(path) if rewrites else None) or _NXOS_MARK.fullmatch(path)
+        if match and is_number(str(value)):
+            yield path, int(match[1]), int(str(value))
+
+
+def policed_classes(facts: Mapping[str, Value]) -> Iterator[tuple[str, int]]:
+    """Yield the path of a fact about a policer that drops packets of a class, and the class (NX-OS)."""
+    for path, value in facts.items():
+        if (match := _POLICE.fullmatch(path)) and "drop" in str(value).split():
+            yield path, int(match[1])
+
+
+def odd_loss_priorities(facts: Mapping[str, Value]) -> Iterator[tuple[str, int, str]]:
+    """Yield facts about code points with another loss priority than the lowest, by which Junos drops them first."""
+    for path, value in facts.items():
+        if match := _LOSS.fullmatch(path):
+            yield path, int(match[1]), str(value)

@@ -1,0 +1,115 @@
+"""Find ports whose settings keep their traffic inside of the switch: an unused VRF, no address, one in a bundle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Tier, scope_of
+from fabricc.rules.classes import lossless_ports
+from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.rule import INTERFACES, Input, SwitchRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+_ADDRESSES = ("ipv4", "ipv6", "unnumbered")
+_BRIDGED = ("switchport", "access_vlan", "bundle", "kind")
+
+
+def _lone_instances(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report routing instances of ports with PFC that have no link to a switch, no session and no route."""
+    ports: dict[str, list[str]] = {}
+    for port in lossless_ports(statement):
+        if vrf := str(statement.of(port, "vrf") or ""):
+            ports.setdefault(vrf, []).append(port)
+    for vrf, mine in ports.items():
+        others = [port for port in statement.ports if str(statement.of(port, "vrf") or "") == vrf]
+        joined = any(
+            (far := statement.fars.get(port)) is not None and far.known and far.tier is not Tier.HOST
+            for port in others
+        )
+        stated = any(path.startswith((scope_of(vrf), f"evpn/vrf[{vrf}]")) for path in statement.rest)
+        alone = not joined and not stated and not any(key[0] == vrf for key in sessions.stated)
+        if alone and sessions.runs_bgp and len(others) == len(mine):
+            message = (
+                f"{statement.name} {join_words(mine, 2)}: in the VRF {vrf}, which has no session, no route and no "
+                "link to a switch: hosts there reach no other switch"
+            )
+            remedy = "Remove the port from the VRF, or join the VRF to the fabric."
+            path = f"{PORT}{mine[0]}]/vrf"
+            yield finding_at(IDLE, statement.device, path, message, "lone VRF", Severity.WARNING, remedy)
+
+
+def _bare_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report described ports with PFC that have no address and do not bridge, next to others that have one."""
+    lossless = lossless_ports(statement)
+    bare, used = [], 0
+    for port in lossless:
+        values = statement.ports[port]
+        if any(statement.of(port, leaf) is not None for leaf in _ADDRESSES) or port in statement.addresses:
+            used += 1
+        elif (
+            values.get("description")
+            and values.get("enabled") != "false"
+            and not any(leaf in values for leaf in _BRIDGED)
+            and not any(each.startswith(f"{port}.") for each in statement.ports)
+        ):
+            bare.append(port)
+    if used and bare:
+        message = f"{statement.name} {join_words(bare, 2)}: PFC and a description, but no address: it routes nothing"
+        remedy = "Give the port its address, or shut it."
+        paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("ipv4", "mtu", "description")]
+        yield finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
+
+
+def _addressed_members(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report members of a bundle with an address of their own, which has no effect."""
+    members = [
+        port
+        for port, values in statement.ports.items()
+        if "bundle" in values and any(leaf in values for leaf in _ADDRESSES)
+    ]
+    if members:
+        bundle = statement.ports[members[0]]["bundle"]
+        message = f"{statement.name} {join_words(members, 2)}: in the bundle {bundle}, so the own address has no effect"
+        remedy = "Remove the port from the bundle, or move the address to the bundle."
+        path = f"{PORT}{members[0]}]/bundle"
+        yield finding_at(IDLE, statement.device, path, message, "member address", Severity.WARNING, remedy)
+
+
+def _bare_bundles(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report described members of a bundle that has neither an address nor a part that bridges."""
+    if not sessions.runs_bgp:
+        return  # an excerpt may leave the bundle out
+    bundles: dict[tuple[str, str], list[str]] = {}
+    for port, values in statement.ports.items():
+        if "bundle" in values and values.get("description") and values.get("enabled") != "false":
+            carrier = statement.carrier(port)
+            bundles.setdefault((str(values["bundle"]), "" if carrier == port else carrier), []).append(port)
+    for (name, carrier), members in bundles.items():
+        parts = [each for each in statement.ports if carrier and each.partition(".")[0] == carrier]
+        if not any(statement.ports[each].keys() - _EMPTY for each in parts):
+            message = f"{statement.name} {join_words(members, 2)}: in {name}, which has no address and does not bridge"
+            remedy = "Configure the bundle, or remove the ports from it."
+            path = f"{PORT}{members[0]}]/bundle"
+            yield finding_at(IDLE, statement.device, path, message, "bare bundle", Severity.WARNING, remedy)
+
+
+_EMPTY = frozenset({"enabled", "description", "mtu", "kind", "physical_mtu", "bundle"})
+"""Facts of a port that give it nothing to carry."""
+
+
+RULES = (
+    SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_instances),
+    SwitchRule(IDLE, INTERFACES, (Input.PFC,), _bare_ports),
+    SwitchRule(IDLE, INTERFACES, (), _addressed_members),
+    SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _bare_bundles),
+)

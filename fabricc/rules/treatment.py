@@ -1,0 +1,162 @@
+"""Find settings by which packets of a lossless class starve others, lose their class on the way, or lack headroom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.treatment import odd_loss_priorities, policed_classes, rewritten_classes
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
+from fabricc.facts.frame import PORT
+from fabricc.proof.invariants.view import CODE_POINTS, as_int
+from fabricc.rules import classes as traffic_classes
+from fabricc.rules.findings import finding_at
+from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED, smallest_mtu
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, PFC, Input, SwitchRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+_NOTIFICATIONS = 48
+"""Code point of congestion notifications that NICs have by default (mlnx_qos, `cnp_dscp`)."""
+_SLOWEST_MS = 10_000
+"""Time until a watchdog acts: far above the 100 ms to 5 s that systems have as defaults and limits."""
+
+
+def _strict_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report queues with PFC that have strict priority without a cap: they starve the other queues."""
+    found: dict[int, list[str]] = {}
+    for port, priorities in traffic_classes.lossless_ports(statement).items():
+        values = statement.ports[port]
+        for queue in {traffic_classes.queue_of(statement, each) for each in priorities}:
+            start = f"queue[{queue}]/"
+            capped = any(f"{start}{leaf}" in values for leaf in ("strict_percent", "shaping_percent"))
+            weighted = any(
+                leaf.startswith("queue[") and leaf.endswith("]/scheduler") and str(value).startswith("dwrr")
+                for leaf, value in values.items()
+            )
+            if values.get(f"{start}scheduler") == "strict" and weighted and not capped:
+                found.setdefault(queue, []).append(port)
+    for queue, ports in found.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: queue {queue}, which has PFC, is strict and has no cap: it "
+            "starves the other queues"
+        )
+        remedy = "Give RDMA's queue a weight, and strict priority to notifications alone."
+        path = f"{PORT}{ports[0]}]/queue[{queue}]/scheduler"
+        yield finding_at(
+            SLOW, statement.device, path, message, "strict RDMA", Severity.WARNING, remedy, word="strict"
+        )
+
+
+def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless classes whose packets leave with a code point of another class."""
+    mapped = traffic_classes.classes_of(statement)
+    lossless = {each for found in traffic_classes.lossless_ports(statement).values() for each in found}
+    groups = {traffic_classes.priority_group(statement, each) for each in lossless}
+    for path, number, dscp in rewritten_classes(statement.rest):
+        if traffic_classes.group_of(statement, number) in groups and mapped.get(dscp) != number:
+            message = (
+                f"{statement.name}: packets of class {number}, which has PFC, leave with DSCP {dscp}, which is of "
+                "another class: the next switch does not protect them"
+            )
+            remedy = "Keep the code point, or set one of the same class."
+            yield finding_at(
+                UNCLASSIFIED, statement.device, path, message, "other code point", Severity.WARNING, remedy
+            )
+    for path, number in policed_classes(statement.rest):
+        if traffic_classes.group_of(statement, number) in groups:
+            message = f"{statement.name}: a policer drops packets of class {number}, which has PFC"
+            remedy = "Remove the policer, or apply it to classes that may drop packets."
+            yield finding_at(SLOW, statement.device, path, message, "policed RDMA", Severity.WARNING, remedy)
+    for path, dscp, priority in odd_loss_priorities(statement.rest):
+        if (
+            dscp in mapped
+            and traffic_classes.group_of(statement, mapped[dscp]) in groups
+            and priority != "low"
+        ):
+            message = (
+                f"{statement.name}: DSCP {dscp}, whose class has PFC, gets the loss priority {priority}: the "
+                "marking of the class does not reach it"
+            )
+            remedy = "Use the lowest loss priority for lossless classes."
+            yield finding_at(
+                UNCLASSIFIED, statement.device, path, message, "loss priority", Severity.WARNING, remedy
+            )
+
+
+def _short_headroom(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report headroom for smaller frames than the port carries, and a shared one below that of a single port."""
+    small: dict[int, list[str]] = {}
+    largest = 0
+    for port in traffic_classes.lossless_ports(statement):
+        values = statement.ports[port]
+        frame, mtu = as_int(values.get("headroom/mru_bytes")), smallest_mtu(values.get("mtu"))
+        if frame and mtu and frame < mtu:
+            small.setdefault(frame, []).append(port)
+        largest = max(largest, as_int(values.get("headroom/xoff_bytes")) or 0)
+    remedy = "Size headroom for the largest frame, the cable and every port that may pause at once."
+    for frame, ports in small.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: headroom is for frames of {frame:,} bytes, and the ports carry "
+            "larger ones: RDMA drops"
+        )
+        path = f"{PORT}{ports[0]}]/headroom/mru_bytes"
+        yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
+    shared = as_int(statement.rest.get("pool/headroom_bytes"))
+    if shared and shared < largest:
+        message = f"{statement.name}: all ports share {shared:,} bytes of headroom, one needs {largest:,}: RDMA drops"
+        path = "pool/headroom_bytes"
+        yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
+
+
+def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report classes with a queue of strict priority to which no code point leads, where all are mapped."""
+    mapped = traffic_classes.classes_of(statement)
+    if len(mapped) < CODE_POINTS:
+        return
+    strict = {
+        leaf[len("queue[") :].partition("]")[0]
+        for port in traffic_classes.lossless_ports(statement)
+        for leaf, value in statement.ports[port].items()
+        if leaf.endswith("]/scheduler") and value == "strict"
+    }
+    for path, queue in statement.facts_below("qos/traffic_class[").items():
+        number = path[len("qos/traffic_class[") :].partition("]")[0]
+        if (
+            path.endswith("/queue")
+            and str(queue) in strict
+            and not (is_number(number) and int(number) in mapped.values())
+        ):
+            message = (
+                f"{statement.name}: queue {queue} is strict, and no code point leads to its class {number}"
+            )
+            remedy = f"Map the code point of notifications ({_NOTIFICATIONS} by default) to the class."
+            paths = (f"qos/dscp[{_NOTIFICATIONS}]/traffic_class", path)
+            yield finding_at(
+                UNCLASSIFIED, statement.device, paths, message, "idle strict queue", Severity.WARNING, remedy
+            )
+
+
+def _late_watchdog(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a watchdog that lets a stuck queue stop its neighbors for many seconds."""
+    path = "watchdog/detect_ms"
+    time = as_int(statement.rest.get(path))
+    if time and time > _SLOWEST_MS:
+        message = f"{statement.name}: the PFC watchdog acts after {time:,} ms: until then a stuck receiver stops others"
+        remedy = "Let it act within some hundred milliseconds."
+        yield finding_at(SLOW, statement.device, path, message, "late watchdog", Severity.WARNING, remedy)
+
+
+RULES = (
+    SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
+    SwitchRule(SLOW, ECN, (Input.PFC,), _late_watchdog, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
+)
