@@ -95,6 +95,26 @@ def test_docstrings_refer_to_names_that_exist() -> None:
     assert unknown == set()
 
 
+def test_docstrings_name_exceptions_that_exist() -> None:
+    texts = read_sources()
+    word = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
+    statements = re.compile(r"^\s*(?:class|except|from|import|raise|return|with)\b.*", re.MULTILINE)
+    existing = {
+        name for text in texts.values() for line in statements.findall(text) for name in word.findall(line)
+    }
+    raises = re.compile(r"^ +Raises:\n((?: {8,}.*\n)+)", re.MULTILINE)
+    entry = re.compile(r"^ +((?:[A-Z]\w+, )*[A-Z]\w+): ", re.MULTILINE)
+    unknown = {
+        f"{path}: {name}"
+        for path, text in texts.items()
+        for block in raises.findall(text)
+        for names in entry.findall(block)
+        for name in word.findall(names)
+        if name not in existing
+    }
+    assert unknown == set()
+
+
 def test_paths_of_facts_are_cut_by_their_owner_alone() -> None:
     """A module outside of `facts`, `fabric` and the back ends takes the parts of a path from `facts.statement`."""
     rooms = ("facts/", "fabric/", "back/")

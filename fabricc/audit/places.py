@@ -1,7 +1,7 @@
 """Find the places of devices: networks, tiers from the hosts up, units by common hosts, pods and planes by links.
 
-A network is the switches that links join, named by the files of the hosts on them. Planes are not networks: their ports
-are in one network, and have its name.
+A network is a set of switches that links join; the files of their hosts contain its name. Planes of one network are not
+networks of their own: their ports have the name of the network.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
 def places_of(
     devices: Mapping[str, Device], links: Iterable[Link], placements: Mapping[str, Placement] | None = None
 ) -> Mapping[str, Place]:
-    """Return the place of every device; `placements` as of `links_of`."""
+    """Return the place of every device; for `placements` see `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
     stated = {
@@ -163,7 +163,7 @@ def _switch_pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, in
 def _tor_rails(
     hosts: Mapping[str, list[tuple[str, str]]], tors: Collection[str], planes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return ToR -> the NIC of each host that it serves, if it serves no other."""
+    """Return ToR -> the number of the only NIC that it serves on each host."""
     served: dict[str, set[int]] = defaultdict(set)
     several: set[str] = set()
     for ends in hosts.values():

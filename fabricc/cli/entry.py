@@ -1,4 +1,4 @@
-"""Starting a verb, and turning whatever ends it into an exit status without a traceback."""
+"""Run a verb, and turn every error into a finding and an exit status instead of a traceback."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TASKS = {
     },
     "Build": {
         "build": "Write every configuration, and prove it against the plan.",
-        "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
+        "check": "Prove a built tree: its bytes, its settings, both ends of every link.",
         "lock": "Write the lock of a spec, or check that it is there.",
         "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
         "export": "Write the fabric for OpenConfig, Topograph or Terraform.",
     },
     "Review": {
-        "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
+        "diff": "Review a change: risk, affected GPUs, renumbering and diffs.",
         "explain": "Show where an address, ASN, device, threshold, line or code comes from.",
         "report": "Write one HTML page to read, print and sign.",
         "sign": "Sign a built tree, so that push deploys only the reviewed tree.",
@@ -71,7 +71,7 @@ TASKS = {
 """Verbs by the task that they are for, with a line of help each."""
 VERBS = {verb: line for verbs in TASKS.values() for verb, line in verbs.items()}
 _MODULES = {"import": "importing"}
-"""Verbs that are no name of a module."""
+"""Verb -> its module, for verbs that are Python keywords."""
 INTERRUPTED, BROKEN_PIPE = 130, 141
 _OF_CLICK = (click.ClickException, click.exceptions.Exit, click.Abort)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FilePath(click.Path):
-    """A path, unless it is a text that no file can be called."""
+    """A path; texts that cannot be a file name are usage errors."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; an empty text, such as an unset variable of a CI job, is a usage error."""
@@ -30,7 +30,7 @@ class FilePath(click.Path):
         try:
             return super().convert(value, param, ctx)
         except ValueError:
-            self.fail(f"{value!a} is no name that a file can have", param, ctx)
+            self.fail(f"{value!a} cannot be the name of a file", param, ctx)
 
 
 PATH = FilePath(path_type=Path)
@@ -39,7 +39,7 @@ spec_argument = click.argument("spec", type=PATH)
 
 
 class ChangeableArgument(click.Argument):
-    """Operands that may be missing with `--changed`, when a commit only deletes files."""
+    """Arguments that may be absent with `--changed`, because a commit may only delete files."""
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         """Return the operands; without `--changed` there has to be one."""
@@ -77,7 +77,7 @@ class Group(click.Group):
     """A verb with subcommands, each listed with its first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The verbs with a sentence each, whole."""
+        """List the subcommands with their first sentences, without cutting them."""
         rows = ((name, (command.help or "").partition("\n\n")[0]) for name, command in self.commands.items())
         with formatter.section("Verbs"):
             formatter.write_dl([(name, text.partition(". ")[0].rstrip(".") + ".") for name, text in rows])
@@ -169,7 +169,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
         except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is no share such as 75%", param, ctx)
+            self.fail(f"{value!r} is not a share such as 75%", param, ctx)
         if not 0 <= share <= 1:
             self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
         return share
@@ -180,7 +180,7 @@ LEAST = "(fewest)"
 
 
 class RepinningCommand(click.Command):
-    """A command whose `--repin` may stand without a value, so that the argument after it stays an argument."""
+    """A command with an optional value of `--repin`, so that the next argument is not taken for that value."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments after a bare `--repin` was given its value."""
@@ -197,7 +197,7 @@ def _parse_keys(
         return None
     keys = tuple(key for key in value if key != LEAST)
     if keys and len(keys) < len(value):
-        raise click.UsageError("--repin alone chooses the pins: give either it or keys.")
+        raise click.UsageError("Use either --repin alone, which chooses the keys, or --repin=KEY.")
     return keys
 
 

@@ -88,7 +88,7 @@ def _load_hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
     """Return the named hook after a check of its images.
 
     Raises:
-        RefusedError: FAB9424 or FAB9425.
+        PushRefusedError: FAB9424 or FAB9425.
     """
     if chosen["hook"] is None:
         return None

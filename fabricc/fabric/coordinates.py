@@ -1,7 +1,7 @@
 """Remove the names, addresses and AS numbers that distinguish devices, and insert them again.
 
-`of_switch` and `of_host` part a device into those, in a fixed order, and all else; `switch_with` and `host_with` make
-the device with others in their places.
+`split_switch` and `split_host` separate these coordinates, in a fixed order, from the rest of a device;
+`restore_switch` and `restore_host` insert other coordinates in the same order.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ELSEWHERE = -1
 
 
 class Coordinates(NamedTuple):
-    """The coordinates of a device; "" for what it has not.
+    """The coordinates of a device; "" for those that it does not have.
 
     Attributes:
-        names: of devices; `ports`: of far ends, as their devices name them.
-        addresses: without the lengths of prefixes.
-        asns: AS numbers, as text; `labels`: words of the spec's own for ports and sessions.
-        derived: networks, without lengths, and other texts in files that follow from the addresses.
+        names: names of devices; `ports`: names of the far ends' ports.
+        addresses: addresses without prefix lengths.
+        asns: AS numbers, as text; `labels`: descriptions of ports and sessions from the spec.
+        derived: networks without prefix lengths, and other texts in the files that follow from the addresses.
     """
 
     names: tuple[str, ...]
@@ -41,15 +41,15 @@ class Coordinates(NamedTuple):
 
 
 Rest = tuple[object, ...]
-"""All of a device but its coordinates, to be compared."""
+"""Everything of a device except its coordinates, for comparison."""
 
 
-def _other_fields(kind: type, *coordinates: str) -> Callable[[Any], Any]:
-    """Return what gives a value's fields but these: a field that nobody thought of is no coordinate."""
+def _fields_except(kind: type, *coordinates: str) -> Callable[[Any], Any]:
+    """Return a function that reads all fields of a value except its coordinates; new fields are no coordinates."""
     return attrgetter(*[name for name in attribute_names(kind) if name not in coordinates])
 
 
-_OF_SWITCH = _other_fields(
+_OF_SWITCH = _fields_except(
     Switch,
     "name",
     "plane",
@@ -63,23 +63,23 @@ _OF_SWITCH = _other_fields(
     "vtep",
     "tenants",
 )
-_OF_MANAGEMENT = _other_fields(Management, "address", "gateway")
-_OF_BGP = _other_fields(Bgp, "asn", "router_id", "aggregates", "sessions", "overlay", "prefix_lists")
-_OF_SESSION = _other_fields(Session, "peer", "remote_asn", "local", "remote", "label")
-_OF_RULE = _other_fields(PrefixRule, "prefix")
-_OF_LIST = _other_fields(PrefixList, "rules")
-_OF_PORT = _other_fields(Port, "peer", "ipv4", "ipv6", "label")
-_OF_HOST = _other_fields(Host, "name", "unit", "slot", "rack", "domain", "ports")
+_OF_MANAGEMENT = _fields_except(Management, "address", "gateway")
+_OF_BGP = _fields_except(Bgp, "asn", "router_id", "aggregates", "sessions", "overlay", "prefix_lists")
+_OF_SESSION = _fields_except(Session, "peer", "remote_asn", "local", "remote", "label")
+_OF_RULE = _fields_except(PrefixRule, "prefix")
+_OF_LIST = _fields_except(PrefixList, "rules")
+_OF_PORT = _fields_except(Port, "peer", "ipv4", "ipv6", "label")
+_OF_HOST = _fields_except(Host, "name", "unit", "slot", "rack", "domain", "ports")
 _ENDS = ("ipv4", "gateway4", "ipv6", "gateway6")
-_OF_HOST_PORT = _other_fields(HostPort, "peer", *_ENDS)
+_OF_HOST_PORT = _fields_except(HostPort, "peer", *_ENDS)
 
 
-def of_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordinates]:
-    """Return all of a switch but its coordinates, and these.
+def split_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordinates]:
+    """Return the rest of a switch, and its coordinates.
 
     Args:
         switch: the switch.
-        derived: what else its files contain and its addresses determine, such as networks and MAC addresses.
+        derived: other texts in its files that follow from its addresses, such as networks and MAC addresses.
     """
     bgp, management, vtep, tenants = switch.bgp, switch.management, switch.vtep, switch.tenants
     own = _originated_prefixes(switch)
@@ -123,12 +123,12 @@ def of_switch(switch: Switch, derived: Iterable[str] = ()) -> tuple[Rest, Coordi
 
 
 def _originated_prefixes(switch: Switch) -> frozenset[str]:
-    """The prefixes that are a switch's own: any other one in its lists is the fabric's."""
+    """Return the prefixes that a switch originates; all others in its prefix lists belong to the fabric."""
     return frozenset((*switch.bgp.aggregates, f"{switch.loopback4}/32", f"{switch.loopback6}/128"))
 
 
-def of_host(host: Host) -> tuple[Rest, Coordinates]:
-    """Return all of a host but its coordinates, and these."""
+def split_host(host: Host) -> tuple[Rest, Coordinates]:
+    """Return the rest of a host, and its coordinates."""
     ends = attrgetter(*_ENDS)
     addresses = [address for port in host.ports for address in ends(port)]
     heads, lengths = _split_addresses(addresses)
@@ -140,21 +140,21 @@ def of_host(host: Host) -> tuple[Rest, Coordinates]:
 
 
 def _split_addresses(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the addresses without their lengths, and these."""
+    """Return the addresses without prefix lengths, and the lengths."""
     parts = [(each or "").partition("/") for each in addresses]
     return tuple([head for head, _, _ in parts]), tuple([length for _, _, length in parts])
 
 
 def _network_address(address: str) -> str:
-    """Return the first address of the network that an address is in; "" for what is none."""
+    """Return the first address of the network that contains an address; "" for an invalid address."""
     try:
         return str(ip_interface(address).network.network_address)
     except ValueError:
         return ""
 
 
-def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
-    """Return the switch with other coordinates, in the order of `of_switch`."""
+def restore_switch(switch: Switch, coordinates: Coordinates) -> Switch:
+    """Return the switch with other coordinates, in the order of `split_switch`."""
     of, bgp, management = _Others(coordinates), switch.bgp, switch.management
     vtep, tenants = switch.vtep, switch.tenants
     name, loopback4, loopback6 = of.name(), of.address(switch.loopback4), of.address(switch.loopback6)
@@ -191,8 +191,8 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
     )  # fmt: skip
 
 
-def host_with(host: Host, coordinates: Coordinates) -> Host:
-    """Return the host with other coordinates, in the order of `of_host`."""
+def restore_host(host: Host, coordinates: Coordinates) -> Host:
+    """Return the host with other coordinates, in the order of `split_host`."""
     of = _Others(coordinates)
     name, ports = of.name(), []
     for port in host.ports:
@@ -202,7 +202,7 @@ def host_with(host: Host, coordinates: Coordinates) -> Host:
 
 
 class _Others:
-    """Coordinates to be put in place of others, one after the other."""
+    """Coordinates that replace those of another device, one after another."""
 
     def __init__(self, coordinates: Coordinates) -> None:
         names, ports, addresses, asns, labels = map(iter, coordinates[:-1])

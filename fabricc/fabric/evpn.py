@@ -1,8 +1,8 @@
 """EVPN-VXLAN: layer-2 segments of hosts across ToRs, each with an anycast gateway (RFC 7432, RFC 8365, RFC 9135).
 
 Every ToR is a VTEP with its loopback as source, and has every segment: a VLAN, the VNI that follows from it, and a
-gateway whose address and MAC are the same on all ToRs. Routes between segments stay in their VRF, which has a VNI of
-its own (symmetric IRB, RFC 9135 section 4). Route targets are stated, as every ToR has another AS number.
+gateway whose address and MAC are the same on all ToRs. Routes between segments stay in their VRF, which has its own VNI
+(symmetric IRB, RFC 9135 section 4). Route targets are configured explicitly, because the AS number differs by ToR.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Strides
 
 VXLAN_BYTES = 50
-"""Outer IPv4, UDP and VXLAN header with the inner Ethernet header, which an IP MTU has to hold more (RFC 7348)."""
+"""Bytes that VXLAN adds to the IP MTU: outer IPv4, UDP and VXLAN header, and inner Ethernet header (RFC 7348)."""
 ROUTE_TARGET_AS = 65000
-"""Administrator of route targets; their number is the VNI (RFC 4360 section 4)."""
+"""Administrator field of route targets; the VNI is the number field (RFC 4360 section 4)."""
 _ABOVE_DERIVED = 20000
 """Added to the number of a route distinguisher; the result fits 16 bits."""
 RESERVED = MANAGEMENT_RESERVED
-"""First addresses of a subnet, left to the gateway, which has the first, and to virtual addresses."""
+"""Number of reserved addresses at the start of a subnet: the gateway has the first, virtual addresses the others."""
 
 
 def route_target(vni: int) -> str:
@@ -38,7 +38,7 @@ class Vrf:
     """A routing table that segments share.
 
     Attributes:
-        vlan: of no host; `vni` carries what is routed between ToRs.
+        vlan: VLAN without hosts; `vni` carries routed traffic between ToRs.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Evpn:
 
     Attributes:
         of_group: host group -> index of the segment of its hosts' ports.
-        mtu: IP MTU of segments, bytes.
+        mtu: IP MTU of segments in bytes.
     """
 
     segments: tuple[Segment, ...]
@@ -115,7 +115,7 @@ class Vtep:
     """The segments of a ToR.
 
     Attributes:
-        source: its loopback, which VXLAN packets come from.
+        source: its loopback, the source address of VXLAN packets.
     """
 
     source: str
@@ -130,15 +130,15 @@ class Vtep:
 
 
 def host_offset(strides: Strides, unit: int, group: int, nic_port: int, number: int, rail: int) -> int:
-    """Return offset in a segment's subnet of the address of a host's port.
+    """Return the offset of the address of a host's port in the subnet of its segment.
 
-    Units come one after another, so that a subnet for the units there are suffices and another unit moves no address.
-    `group`, `nic_port`: of its ToR in the unit; `number`: of the host at its ToR; `rail`: among those that share it.
+    Units use consecutive blocks, so a new unit changes no existing address. `group` and `nic_port` identify its ToR in
+    the unit, `number` the host at this ToR, and `rail` the rail among those that share the ToR.
     """
     tor = adr.tor_number(strides, adr.unit_number(strides, unit), group, nic_port)
     return RESERVED + tor * strides.rail * strides.host + adr.in_block(strides, number, rail) // 2
 
 
 def bits_for(offsets: Iterable[int], version: int) -> int:
-    """Return host bits of a subnet that holds addresses at these offsets; IPv4's last address is broadcast."""
+    """Return the number of host bits that a subnet needs for these offsets; the last IPv4 address is broadcast."""
     return (max(offsets, default=RESERVED) + (1 if version == 4 else 0)).bit_length()

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class OtherDevices(StrEnum):
-    """A kind of device with management addresses that is no switch of the fabric."""
+    """A kind of device outside the fabric that has management addresses."""
 
     HOST = "host"
     OOB = "oob"
 
 
 IN_UNITS = (TierName.TOR, OtherDevices.HOST)
-"""Tiers that are in units, whose networks may be by units."""
+"""Device kinds that belong to units, so a network may cover some units only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class ManagementNetwork:
     """Management addresses of switches, or of BMCs and DPUs, in subnets of one length with a gateway each.
 
     Attributes:
-        key: the spec's, such as `management.networks[0]`.
-        pool: all of it.
+        key: its key in the spec, such as `management.networks[0]`.
+        pool: the prefix of the whole network.
         length: prefix length of each subnet.
-        gateway: its offset in each subnet.
-        tier: whose switches, or what else; None for all switches that no network before takes, which each have a
-            part of the pool.
-        first, end: the units whose ToRs or hosts it takes; `end` None for all that follow.
-        units: units of one subnet; 0 for all.
+        gateway: offset of the gateway in each subnet.
+        tier: the tier or kind of its devices; None for all switches that no earlier network includes, each tier with
+            a part of the pool.
+        first, end: range of the units whose ToRs or hosts it includes; `end` None for no upper limit.
+        units: number of units per subnet; 0 for all.
         per_host: addresses that each host has, in a network of hosts.
     """
 
@@ -55,24 +55,24 @@ class ManagementNetwork:
     per_host: int = 0
 
     def takes(self, tier: TierName | OtherDevices, unit: int) -> bool:
-        """Return whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
+        """Return whether the network includes the devices of a kind; for ToRs and hosts, those of a unit."""
         if tier is not self.tier:
             return self.tier is None and isinstance(tier, TierName)
         return tier not in IN_UNITS or (self.first <= unit and (self.end is None or unit < self.end))
 
     @property
     def size(self) -> int:
-        """Addresses of a subnet."""
+        """Return the number of addresses of a subnet."""
         return 1 << (self.pool.bits + self.pool.length - self.length)
 
     @property
     def room(self) -> int:
-        """Switches that a subnet holds, past the reserved addresses."""
+        """Return the number of switches that fit in a subnet, without the reserved addresses."""
         return max(0, self.first_behind - MANAGEMENT_RESERVED)
 
     @property
     def first_behind(self) -> int:
-        """The first offset past those of switches: the gateway, where it is none of the reserved ones, or the last."""
+        """Return the first offset after those of switches: the gateway if it is not a reserved one, or the last."""
         return self.size - 1 if self.gateway < MANAGEMENT_RESERVED else self.gateway
 
     @property
@@ -82,16 +82,16 @@ class ManagementNetwork:
 
     @property
     def numbers(self) -> int:
-        """Numbers of spines, cores or management switches to a subnet: of several a power of two, as strides are."""
+        """Return the numbers of spines, cores or management switches per subnet: of several subnets a power of two."""
         return self.room if self.subnets == 1 else 1 << self.room.bit_length() >> 1
 
     def gateway_of(self, offset: int) -> str:
-        """Return the gateway of the subnet that an offset lies in."""
+        """Return the gateway of the subnet that contains an offset."""
         return self.pool.address(offset // self.size * self.size + self.gateway)
 
 
 def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
-    """Return the smallest prefix that has all networks of switches of the fabric in it."""
+    """Return the smallest prefix that contains all management networks of the fabric's switches."""
     pools = [network.pool for network in networks if not isinstance(network.tier, OtherDevices)]
     first = min(pool.first for pool in pools)
     bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()
@@ -102,7 +102,7 @@ def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
 MANAGEMENT_PORT = "management"
 """Name of a switch's management port in tables, on every system."""
 MOST_AGGREGATES = 16
-"""Numbers kept for aggregation switches; the others follow."""
+"""The first numbers, reserved for aggregation switches; other management switches have higher ones."""
 
 
 class Endpoint(NamedTuple):
@@ -114,7 +114,7 @@ class Endpoint(NamedTuple):
 
 
 def management_endpoints(model: HostModel) -> tuple[Endpoint, ...]:
-    """Return what of a host has management addresses; a DPU has two behind one port, its BMC's and its own."""
+    """Return the endpoints of a host with management addresses; a DPU has two on one port, its BMC's and its own."""
     ports, nic = model.management, model.management_interface
     return (
         *([Endpoint(nic, 0, nic)] if ports.nic else ()),
@@ -155,10 +155,10 @@ class ManagementSwitches:
     Attributes:
         numbers: switch in a rack -> its number, pinned in the lock; address and uplinks follow from it.
         aggregates: the aggregation switches.
-        outside: devices that the topmost of them lead to, in turn.
+        outside: devices outside the plan that the topmost switches connect to, in turn.
         cable, uplink: cables to devices, and between management switches.
-        by_unit: one place to a unit, though racks are known.
-        row: the place of spines and cores that no table places.
+        by_unit: whether a unit counts as one location although its racks are known.
+        row: the location of spines and cores that no table contains.
     """
 
     bank: Bank
@@ -173,11 +173,11 @@ class ManagementSwitches:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, those of the aggregation first."""
+        """Return the names of all management switches, aggregation switches first."""
         return (*self.aggregates, *self.numbers)
 
     def number(self, name: str) -> int:
-        """Return the number of a switch among all."""
+        """Return the number of a switch among all management switches."""
         if name in self.numbers:
             return MOST_AGGREGATES + self.numbers[name]
         return self.aggregates.index(name)
@@ -185,12 +185,12 @@ class ManagementSwitches:
 
 @dataclass(frozen=True, slots=True)
 class OutOfBand:
-    """The parts of the out-of-band network that follow from no coordinate.
+    """The parts of the out-of-band network that do not follow from coordinates.
 
     Attributes:
-        racks: device -> rack, of those that a table places.
-        given: (device, endpoint) -> offset of its address in its network, of those that a table gives one.
-        switches: None where none are planned.
+        racks: device -> rack, for devices in a table.
+        given: (device, endpoint) -> offset of its address in its network, for addresses in a table.
+        switches: the management switches; None if none are planned.
     """
 
     racks: Mapping[str, str] = field(default_factory=dict)

@@ -49,10 +49,10 @@ _Aspect = Literal["cabling", "bgp", "routes", "interfaces", "qos", "config"]
 
 
 class Tools:
-    """The tools, each a verb that only reads.
+    """The MCP tools; each runs one read-only verb.
 
     Attributes:
-        place: what they may read.
+        place: the folder that they may read.
         access: how `verify` logs in to switches.
     """
 
@@ -82,7 +82,7 @@ class Tools:
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
-        """Why a value is what it is: its rule, its formula in numbers, and the line of the spec behind it."""
+        """Explain a value: the rule, the formula with its numbers, and the line of the spec that decides it."""
         words, place = ["explain"], self.place
         if _CODE.fullmatch(subject) and about is None:
             operands = [subject]
@@ -112,7 +112,7 @@ class Tools:
         ] = None,
         most: _Most = 50,
     ) -> dict[str, Any]:
-        """What a change does to every device: its impact on traffic, the GPUs behind it, renumbering, diffs, policy."""
+        """Review a change: impact on traffic and GPUs, renumbering, the diff of every device, and policy violations."""
         revisions = [
             f"--{name}={revision}"
             for name, revision in (("base", base), ("head", head))
@@ -216,7 +216,7 @@ _LINE = re.compile(r"(.+?)((?::[0-9]{1,9}){1,2})")
 
 
 class RequestError(FindingsError):
-    """The request is not possible here."""
+    """A request that the server rejects, with a finding."""
 
 
 class VerbOutput(NamedTuple):
@@ -235,7 +235,7 @@ class VerbOutput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadableFolder:
-    """A folder that verbs may read, and nothing outside.
+    """The one folder that verbs may read.
 
     Attributes:
         root: the folder, an absolute path without links.
@@ -249,7 +249,7 @@ class ReadableFolder:
         """Return a path below the root for a verb, with links resolved.
 
         Raises:
-            ConfinedError: FAB0071, it leads out of the root.
+            RequestError: FAB0071, it leads out of the root.
         """
         try:
             real = None if "\0" in text or not text else Path(os.path.realpath(self.root / text))
@@ -296,7 +296,7 @@ class ReadableFolder:
             most: maximum number of entries of a list or mapping.
 
         Raises:
-            ConfinedError: FAB0072, the output is no JSON (it is quoted), or no command accepts these words; FAB0073, it
+            RequestError: FAB0072, the output is no JSON (it is quoted), or no command accepts these words; FAB0073, it
                 took too long; FAB0078, the output is too long.
         """
         # -P: no module is taken from the folder that the process starts in.
@@ -348,7 +348,7 @@ async def _read_output(process: asyncio.subprocess.Process) -> bytes:
 
 
 async def _last_error(process: asyncio.subprocess.Process) -> bytes:
-    """The end of what a process writes about what went wrong."""
+    """Return the last bytes of the standard error of a process."""
     line = b""
     while process.stderr and (part := await process.stderr.read(_PIECE)):
         line = (line + part)[-_LONGEST_TEXT:]
@@ -356,10 +356,10 @@ async def _last_error(process: asyncio.subprocess.Process) -> bytes:
 
 
 def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
-    """Return a JSON value whose lists, and mappings that are no records, have `most` entries at most.
+    """Cut the lists, mappings and long texts of a JSON value; lists and mappings keep at most `most` entries.
 
     Returns:
-        What is kept, and the place of what was cut -> how many entries or characters it had more.
+        The shortened value, and place of each cut -> number of entries or characters left out.
     """
     left_out: dict[str, int] = {}
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:

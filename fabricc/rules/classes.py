@@ -13,7 +13,7 @@ _MARKS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_min_fill_percent", "ecn")
 
 
 def lossless_ports(statement: Statement) -> dict[str, tuple[int, ...]]:
-    """Return the ports with PFC -> their lossless priorities; nobody may change it."""
+    """Return port with PFC -> its lossless priorities; callers must not modify the result."""
     return statement.once(lossless_ports, lambda: _lossless_ports(statement))
 
 
@@ -44,7 +44,7 @@ def group_of(statement: Statement, traffic_class: int) -> int:
 
 
 def priority_group(statement: Statement, priority: int) -> int:
-    """Priority group that sends pauses of a priority."""
+    """Return the priority group that sends pause frames of a priority."""
     stated = as_int(statement.rest.get(f"qos/pfc_priority[{priority}]/priority_group"))
     return priority if stated is None else stated
 

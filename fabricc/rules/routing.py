@@ -36,7 +36,7 @@ POLICY, UNUSED = "FAB9664", "FAB9665"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
 _DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
-"""What else than sessions of the default routing instance can use BFD."""
+"""Facts whose presence means that BFD may serve something else than BGP in the default routing instance."""
 
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _denying_maps(statement: Statement) -> set[str]:
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches that have no policy, on a system that then exchanges every route.
 
-    It is a note on a switch without PFC and without policies to use: many networks are designed so.
+    The severity is `note` on a switch without PFC and without any policy: many networks are designed that way.
     """
     if statement.rest.get("bgp/requires_policy") == "true":
         return
@@ -154,7 +154,7 @@ def _carries_unicast(values: Mapping[str, Value]) -> bool:
 def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch with sessions to known switches, or with timers of BFD, none of whose sessions uses BFD.
 
-    Without RDMA and without timers it is a note: a link that goes down ends a session without BFD.
+    The severity is `note` on a switch without RDMA and without BFD timers: a link failure ends a session anyway.
     """
     timed = "bfd/interval_ms" in statement.rest
     joined = [
@@ -273,7 +273,7 @@ def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report several links up, or to one switch, of which one is used: by default, or by a number (invariant 9)."""
+    """Report parallel uplinks, or links to one switch, of which BGP uses only one (invariant 9)."""
     links = _equal_links(statement, sessions)
     limits = _path_limits(statement)
     unrelated = statement.rest.get("bgp/multipath_relax") == "none"
@@ -294,7 +294,7 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 
 def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
-    """Return of each family the number of ports that are equal paths: all that lead up, or those to one switch."""
+    """Return family -> number of equal paths: all uplinks, or the links to one switch."""
     here = _HEIGHT.get(statement.place.tier, 0)
     links: dict[tuple[str, str], set[str]] = {}
     for key, values in external_sessions(statement):
@@ -311,9 +311,9 @@ def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
 
 
 def _path_limits(statement: Statement) -> dict[str, int]:
-    """Return the number of equal paths that each family may use, as far as invariant 9 does not count them.
+    """Return family -> maximum number of equal paths, for families that invariant 9 does not check.
 
-    It reads one number for all families, and follows no routes where loops are accepted.
+    Invariant 9 reads one number for all families, and skips switches that accept AS path loops.
     """
     stated = statement.rest.get("bgp/maximum_paths")
     families = {
@@ -333,7 +333,7 @@ def _path_limits(statement: Statement) -> dict[str, int]:
 
 _FAMILIES = frozenset({"ipv4", "ipv6"})
 _COUNTED = 64
-"""In the place of a limit that invariant 9 compares."""
+"""Stands for a limit that invariant 9 compares itself."""
 
 
 OPEN = "FAB9684"
@@ -369,7 +369,7 @@ def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> str:
-    """Return what a session lets through; "" for nothing that is the fabric's."""
+    """Return which of the fabric's routes a session lets through; "" for none."""
     if session.bare == ("import", "export"):
         return "takes and announces every route, without a policy"
     if session.bare:

@@ -20,7 +20,7 @@ from fabricc.compiler.prove.likeness import Likeness, survey_device
 from fabricc.compiler.prove.substitution import PatternCache
 from fabricc.compiler.write.device import Work, pieces_of
 from fabricc.compiler.write.outcome import Outcome
-from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
+from fabricc.fabric.coordinates import Coordinates, restore_host, restore_switch, split_host, split_switch
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
 from fabricc.rules.registry import run_switch_rules
@@ -90,11 +90,11 @@ def planned_facts(device: Device) -> Facts:
 
 
 def split_device(device: Device) -> tuple[object, Coordinates]:
-    return of_host(device) if isinstance(device, Host) else of_switch(device)
+    return split_host(device) if isinstance(device, Host) else split_switch(device)
 
 
 def with_coordinates(device: Device, own: Coordinates) -> Device:
-    return host_with(device, own) if isinstance(device, Host) else switch_with(device, own)
+    return restore_host(device, own) if isinstance(device, Host) else restore_switch(device, own)
 
 
 def each_substituted(of: Fabric) -> Iterator[tuple[PatternCache, Device, tuple[FileContents, CommonFacts]]]:
@@ -332,7 +332,7 @@ def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: st
     assert not isinstance(switch, Host)
     for each in (of.switch(one) for one in of.switch_ids()):  # the first without a breach is for all like it
         assert not list_results(each, alike.reading(each, render_device(each)))[0]
-    changed = in_its_place(switch, BROKEN[broken](of_switch(switch)[1]))
+    changed = in_its_place(switch, BROKEN[broken](split_switch(switch)[1]))
     full = read(changed, render_device(changed))
     assert full.facts == planned_facts(changed)
     substitution = alike.reading(changed, render_device(changed))
@@ -358,8 +358,8 @@ def move_coordinates(own: Coordinates) -> Iterator[Coordinates]:
 def in_its_place(device: Device, own: Coordinates) -> Device:
     """The device with other coordinates, where it stands."""
     if isinstance(device, Host):
-        return replace(host_with(device, own), unit=device.unit, slot=device.slot)
-    return replace(switch_with(device, own), plane=device.plane, pod=device.pod, unit=device.unit)
+        return replace(restore_host(device, own), unit=device.unit, slot=device.slot)
+    return replace(restore_switch(device, own), plane=device.plane, pod=device.pod, unit=device.unit)
 
 
 @pytest.mark.parametrize("family", ["dual", pytest.param("ipv4", marks=pytest.mark.slow)])

@@ -38,10 +38,10 @@ _WITHOUT: tuple[tuple[str, ...], ...] = (
     (), _HOSTS, _MANAGEMENT, (*_HOSTS, *_MANAGEMENT), (*_HOSTS, *_MANAGEMENT, *_LOOPBACKS),
     (*_HOSTS, *_MANAGEMENT, *_LOOPBACKS, "asn"),
 )  # fmt: skip
-"""Columns that the table does without where a spec does not take them; overlays keep what they stand for."""
+"""Columns that are left out if the spec rejects them; overlays keep their settings."""
 
 _PORT = 16
-"""Cells of tables that a link on another port counts for: it has to be recabled, they only to be written."""
+"""Weight of a link on another port, in table cells: a link must be recabled, a cell only written."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """Names that a spec accepts for a device."""
@@ -50,14 +50,14 @@ Step = tuple["Draft", "Compiled"]
 
 
 def settle_draft(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """Return a sound draft with everything that pins, names, tables and overrides can settle."""
+    """Return a valid draft with the lock, names, tables and overrides of the existing fabric."""
     for step in (assign_slots, _set_pins, _set_names, _set_tables, apply_conventions, _set_overrides):
         draft, compiled = step(site, draft, compiled)
     return draft, compiled
 
 
 def _set_pins(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """Set strides and the first ASN as found, if more numbers then equal the computed ones."""
+    """Set strides and the first ASN to the existing values if more numbers then equal the computed ones."""
     best = _count_deviations(site, compiled)
     shown = models.infer_strides(compiled, site.found, site.order)
     plain = {pin: value for pin, value in shown.items() if not pin.endswith("_cage")}
@@ -106,7 +106,7 @@ def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _names_by_plan(site: Site, compiled: Compiled) -> dict[str, str]:
-    """Return planned name of a host -> the name that it has."""
+    """Return planned host name -> existing host name."""
     planned = (host.name for host in compiled.hosts())
     return dict(zip(planned, (host.name for host in site.order.hosts), strict=False))
 
@@ -352,7 +352,7 @@ class _SlotFinder:
         return found
 
     def as_planned(self) -> bool:
-        """Return whether the slots that are planned are those that hosts are in."""
+        """Return whether every host is in its planned slot."""
         homes, order = homes_of(self.fabric), self.site.order
         if len(homes) != len(order.units):
             return False

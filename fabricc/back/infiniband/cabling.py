@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _MANAGED = re.compile(r"MF0;([^:]+):")
 """Pattern of the description of a managed switch: `MF0;<host name>:<model>/U1`."""
 _AGGREGATION = "Aggregation Node"
-"""Adapters inside switches, for in-network reduction (SHARP): nobody cables them."""
+"""Description of the adapters inside switches for in-network reduction (SHARP), which have no cable."""
 
 
 class End(NamedTuple):
-    """One end of a cable: the device's planned name, or what it calls itself, and the port."""
+    """One end of a cable: the device's planned name, else its own node description, and the port."""
 
     device: str
     port: int
@@ -35,13 +35,13 @@ class End(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One thing that is not as planned.
+    """One deviation from the plan.
 
     Attributes:
         code: `FAB633…`.
         device: the device that it is listed under.
-        found: whether `line` is one of what was found; else of the expected topology.
-        line: where it stands; 0 for nowhere.
+        found: whether `line` refers to the discovered topology, not to the expected one.
+        line: line number; 0 if there is none.
     """
 
     code: str
@@ -56,7 +56,7 @@ class _Cables:
     """One side of the comparison.
 
     Attributes:
-        peers: end -> the other end; each cable is in it from both.
+        peers: end -> the other end; each cable occurs twice.
         words: lanes and rate by end.
         lines: of each device.
     """
@@ -67,7 +67,7 @@ class _Cables:
 
 
 def names_of(planned: ReadTopology, found: ReadTopology) -> Mapping[str, str]:
-    """Planned name by id of what was found: known by the GUID of node or port, else by what the node calls itself."""
+    """Return discovered node ID -> planned name, matched by the GUID of node or port, else by node description."""
     by_guid = {node.guid: node.name for node in planned.nodes.values()}
     known = set(by_guid.values())
     names: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _compare_devices(planned: _Cables, found: _Cables) -> Iterator[Difference]:
 def _other_guids(
     planned: ReadTopology, found: ReadTopology, names: Mapping[str, str]
 ) -> Iterator[Difference]:
-    """Devices known by their names alone although the plan has GUIDs: they get no planned LID."""
+    """Yield devices with a planned name but another GUID: they get no planned LID."""
     guids = {node.name: node.guid for node in planned.nodes.values()}
     for node_id, name in names.items():
         node, guid = found.nodes[node_id], guids[name]
@@ -211,12 +211,12 @@ _REMEDIES = {
 
 
 def compare_files(tree: Path, files: Sequence[Path]) -> list[Diagnostic]:
-    """Return what differs between the subnets of a tree and what was found.
+    """Return the differences between the subnets of a tree and the discovered ones.
 
     Args:
-        tree: what `build` wrote.
-        files: output of `ibnetdiscover`, a file for each subnet that is to be looked at; each is compared with the
-            subnet that it has most devices of.
+        tree: a built tree.
+        files: output of `ibnetdiscover`, one file per subnet; each is compared with the subnet with which it shares
+            most devices.
     """
     expected = {}
     for path in sorted(tree.glob(f"subnets/*/{TOPOLOGY}")):

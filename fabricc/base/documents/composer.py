@@ -287,7 +287,7 @@ def resolve_scalar(text: str) -> Any:
     """Return the value of a plain scalar.
 
     Raises:
-        RefusedError: not a finite number, or a number of more digits than any quantity of a spec has.
+        PushRefusedError: not a finite number, or a number of more digits than any quantity of a spec has.
     """
     if text in WORDS:
         return WORDS[text]
@@ -312,7 +312,7 @@ def check_text(text: str) -> None:
     """Refuse a text that is too long or could break a line.
 
     Raises:
-        RefusedError: it is, or it could.
+        PushRefusedError: it is, or it could.
     """
     if len(text) > MAX_TEXT:
         message = f"a text of {len(text):,} characters; the longest allowed has {MAX_TEXT:,}"
@@ -330,7 +330,7 @@ def resolve_1_1(text: str, code: str) -> Any:
     """Return the value of a plain scalar by YAML 1.1, where `yes` and `off` are truth values; dates are text.
 
     Raises:
-        RefusedError: `code`, a number that is not decimal, not finite, or of more than 18 characters.
+        PushRefusedError: `code`, a number that is not decimal, not finite, or of more than 18 characters.
     """
     kind = _build_resolver().resolve(yaml.ScalarNode, text, (True, False)).removeprefix("tag:yaml.org,2002:")
     if kind == "null":

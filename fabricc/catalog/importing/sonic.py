@@ -1,4 +1,4 @@
-"""A platform folder of SONiC as a catalog entry: panel, lanes, splits, buffers and lossless table of one SKU."""
+"""Convert a platform folder of SONiC to a catalog entry: panel, lanes, splits, buffers, lossless table of one SKU."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ SPECTRUM = (
     (r"m?sn2\d", "spectrum"), (r"m?sn3\d", "spectrum2"), (r"m?sn4\d", "spectrum3"), (r"sn5640", "spectrum5"),
     (r"sn5\d", "spectrum4"), (r"sn6\d", "spectrum6"),
 )  # fmt: skip
-"""ASIC by the platform, as platform/mellanox/asic_table.j2 has it."""
+"""ASIC by platform (platform/mellanox/asic_table.j2)."""
 WATCHDOG = "sonic-net/sonic-buildimage src/sonic-yang-models/yang-models/sonic-pfcwd.yang (202511)"
 TIMERS = {
     "detect_ms": {"least": 100, "most": 5000},
     "restore_ms": {"least": 100, "most": 60000},
     "poll_ms": {"least": 100, "most": 1000},
 }
-"""The timers that every SONiC takes."""
+"""The watchdog timers that every SONiC release accepts."""
 LOOKUP, POOLS = "pg_profile_lookup.ini", "buffers_defaults_t1.j2"
 _MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
 _SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
@@ -66,7 +66,7 @@ def platform_folder(path: Path, options: draft.ImportOptions) -> draft.ImportRes
 
 @dataclass(frozen=True, slots=True)
 class _Sku:
-    """One SKU of a folder, and what it was found to lack."""
+    """One SKU of a folder, and findings about the data that it lacks."""
 
     folder: Path
     sku: str
@@ -124,7 +124,7 @@ class _Sku:
         return draft.finish_entry(self.name, entry, self.lacks)
 
     def _sonic_settings(self, rules: draft.Raw, *, own: bool) -> draft.Raw:
-        """Return the settings of SONiC, and what is lacking of them."""
+        """Return the settings of SONiC; missing data is a finding."""
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
             self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labeled etp1",

@@ -1,6 +1,6 @@
-"""Compare one device's files with its plan, each finding at the line to blame; prove overlays on a few switches.
+"""Compare the files of one device with its plan; each finding names the line that causes it.
 
-The overlays are proved early, so that a spec is not called valid if a build refuses it.
+Overlays are proved on a few switches when a spec is validated, so that a build does not reject a valid spec.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def switch_findings(
     """Check the files of a switch; overlays may add lines and facts, and change only those that they remove.
 
     Args:
-        switch: what is planned.
+        switch: the planned switch.
         found: its files.
-        fresh: False when they were rendered just now by the same templates, so that there is no line to blame.
-        altered: whether they were changed after they were written, so that every line counts.
+        fresh: False if the same templates have just rendered them, so that no line can be the cause.
+        altered: whether the files changed after the build, so that every line counts.
     """
     back_end = back_ends.load(switch.nos)
     own: set[tuple[str, int]] = set()
@@ -121,7 +121,7 @@ def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding
 def _departure_findings(
     device: str, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
 ) -> Iterator[Finding]:
-    """Report FAB6007 for each planned fact that overlays remove or replace."""
+    """Report FAB6007 for each planned fact that an overlay removes or replaces."""
     for path, value in stated.items():
         if (was := planned.get(path)) == value:
             continue
@@ -160,8 +160,8 @@ def _fact_findings(
 ) -> Iterator[Finding]:
     """Yield the findings.
 
-    `own` are file and line of what need not be planned; `skipped` are lines that a reader passes over, such as those of
-    tables that devices fill: in a tree, nobody but a person writes them.
+    `own` contains file and line of settings that need no plan, such as overlays. `skipped` contains lines that a reader
+    ignores, such as tables that devices fill: in a built tree only a person can have written them.
     """
     mismatches, unknown = compare(planned, found.reading), [*found.reading.unknown, *skipped]
     if own:
@@ -183,7 +183,7 @@ _SWITCHED = "/enabled"
 
 
 def _disables_planned(mismatch: Mismatch, planned: Facts) -> bool:
-    """Return whether a fact without a plan switches off something that has one, such as a BGP session."""
+    """Return whether an unplanned fact disables a planned object, such as a BGP session."""
     if mismatch.found not in ("false", False) or not mismatch.path.endswith(_SWITCHED):
         return False
     begins = mismatch.path.removesuffix(_SWITCHED) + "/"

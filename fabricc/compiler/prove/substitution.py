@@ -29,7 +29,14 @@ from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass
 from fabricc.compiler.prove.likeness import CommonFacts, likeness_of
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.coordinates import Coordinates, Rest, host_with, of_host, of_switch, switch_with
+from fabricc.fabric.coordinates import (
+    Coordinates,
+    Rest,
+    restore_host,
+    restore_switch,
+    split_host,
+    split_switch,
+)
 from fabricc.fabric.model import Host, Switch
 
 if TYPE_CHECKING:
@@ -265,9 +272,9 @@ class PatternCache:
 
 def _split_device(device: Switch | Host) -> tuple[Rest, Coordinates]:
     if isinstance(device, Host):
-        return of_host(device)
+        return split_host(device)
     derived = getattr(back_ends.load(device.nos), "derived_texts", None)
-    return of_switch(device, derived(device) if derived else ())
+    return split_switch(device, derived(device) if derived else ())
 
 
 def _is_plain(coordinates: Coordinates) -> bool:
@@ -364,7 +371,7 @@ def _letter_values(kind: str, values: Sequence[str], order: Callable[[str], Any]
 
 
 def _substitute_device(device: Switch | Host, other: Coordinates) -> Switch | Host:
-    return host_with(device, other) if isinstance(device, Host) else switch_with(device, other)
+    return restore_host(device, other) if isinstance(device, Host) else restore_switch(device, other)
 
 
 def _prove_device(device: Switch | Host) -> tuple[Files, Facts, Reading]:

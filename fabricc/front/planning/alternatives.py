@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import Attachment, TierName
 from fabricc.front.planning.hosts import host_cable, with_host_cable
-from fabricc.front.planning.networks.external import moved_out
+from fabricc.front.planning.networks.external import move_external_links
 from fabricc.front.planning.topology import figures as shape_figures
 from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.topology.border import leaf_attachments, with_border
@@ -140,7 +140,7 @@ def _plan_candidate(candidate: Candidate, planner: Planner, naming: Naming) -> A
     fabric = candidate.fabric or planner(candidate.spec)
     if fabric is None and candidate.spec.external:
         inside = planner(replace(candidate.spec, external=()))
-        moved = moved_out(candidate.spec, inside, naming) if inside is not None else None
+        moved = move_external_links(candidate.spec, inside, naming) if inside is not None else None
         if moved is not None and (fabric := planner(moved[0])) is not None:
             candidate = replace(candidate, spec=moved[0], changes=candidate.changes | moved[1])
     return Alternative(add_external_links(candidate, fabric), fabric) if fabric is not None else None

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import Document, KeyPath
 
 WIDEST = 140
-"""Columns; a flow collection that is wider is written as a block."""
+"""Maximum width in columns of a flow collection; a wider one is written as a block."""
 _INDENT = 2
 _COMMENT = re.compile(r"(?:^|\s)(#.*)$", re.MULTILINE)
 _NO_WRAP = 1 << 30
 _CAUSES = (
-    ("a tab is here", "Write a blank instead of the tab.", re.compile(r"(\t)")),
+    ("there is a tab", "Replace the tab by spaces.", re.compile(r"(\t)")),
     (
-        "a key in braces has no blank after its colon",
-        "Write a blank after the colon, as in `{dscp: 26}`.",
+        "a key in braces has no space after its colon",
+        "Write a space after the colon, as in `{dscp: 26}`.",
         re.compile(r"""[{,]\s*([A-Za-z_][A-Za-z0-9_-]*:)(?=[^\s,}/])"""),
     ),
 )
-"""A construction that the layout does not support, its replacement, and a pattern whose first group is the place."""
+"""A construction that the formatter does not support, its replacement, and a pattern whose first group locates it."""
 
 
 def format_spec(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -80,7 +80,7 @@ def _report_cause(text: str, file: str) -> Diagnostic:
 
 
 def _lay_out_text(text: str, document: Document) -> str | None:
-    """Return the text laid out, or None where its value would differ or a stricter reader rejects it."""
+    """Return the formatted text, or None if its value would differ or a stricter YAML reader rejects it."""
     try:
         trivia = taken_out(text, document.positions)
         bare = _laid_out(trivia.text, trivia.opened)
@@ -95,9 +95,9 @@ def _lay_out_text(text: str, document: Document) -> str | None:
 
 
 def edit_text(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
-    """A YAML text, which can be read, in its canonical layout with other values; comments stay with what stays.
+    """Return valid YAML in its canonical layout with changed values; comments of the other values stay.
 
-    `changes`: path -> value, a mapping of plain values, or None for a key that goes; the path above it is there.
+    `changes`: path -> new value, a mapping of plain values, or None to remove the key; its parent must exist.
     """
     plain = _normalize_text(text)
     before = parse_yaml(plain, file).positions
@@ -112,14 +112,14 @@ def edit_text(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
 def _normalize_text(text: str) -> str:
     """Return a text with line feeds alone, without blanks at the ends of lines.
 
-    By lines, for a pattern that looks for blanks before an end tries each blank of an indentation.
+    It works line by line: a pattern for trailing spaces would try each space of an indentation.
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join([line.rstrip(" \t") for line in lines])
 
 
 def first_difference(before: str, after: str) -> int:
-    """Return the first line, from 1, at which two texts differ, also in how the line ends."""
+    """Return the number of the first line that differs in two texts, line ends included."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     same = (number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
     return next(same, min(len(old), len(new))) + 1
@@ -143,10 +143,10 @@ def _count_comments(text: str) -> Counter[str]:
 def _laid_out(
     text: str, opened: AbstractSet[KeyPath], changes: Mapping[KeyPath, object] = MappingProxyType({})
 ) -> str:
-    """The text, which has neither comments nor blank lines, laid out, with other values where they are given."""
+    """Return a text without comments and blank lines in its canonical layout, with changed values."""
 
     class PlainTextResolver(VersionedResolver):
-        """Takes every plain scalar for text, so that it is written as it was read."""
+        """Reads every plain scalar as text, so that it is written unchanged."""
 
         @property
         def versioned_resolver(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _unfold_collections(node: Any, path: KeyPath, column: int, opened: AbstractS
 
 
 def _flow_width(node: Any) -> int:
-    """Columns of a flow collection or scalar on one line, quotes and separators counted."""
+    """Return the width in columns of a flow collection or scalar on one line, with quotes and separators."""
     if isinstance(node, dict):
         return sum(_flow_width(key) + _flow_width(value) + 4 for key, value in node.items())
     if isinstance(node, list):
@@ -232,10 +232,10 @@ class Trivia:
     """The comments and blank lines of a text.
 
     Attributes:
-        text: what is left.
+        text: the text without them.
         above: path -> blank lines ("") and comments (column, text) above the line on which it is the first.
         beside: path -> comments at the end of the line on which it is the last.
-        end: what stands below everything.
+        end: comments and blank lines after the last value.
         opened: paths of collections in brackets that have a comment inside.
         indents: line of the original text -> spaces that it starts with.
     """
@@ -249,7 +249,7 @@ class Trivia:
 
 
 def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
-    """Return the text without comments and blank lines, and these by the values they belong to."""
+    """Separate comments and blank lines from a text, by the values that they belong to."""
     spans, brackets = _token_spans(text)
     starts = _by_line(positions)
     lines = text.split("\n")
@@ -289,7 +289,7 @@ def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
 def put_back(
     trivia: Trivia, text: str, before: Mapping[KeyPath, Position], after: Mapping[KeyPath, Position]
 ) -> str:
-    """`text`, which is `trivia.text` in another layout, with everything that was taken out.
+    """Return `text`, a new layout of `trivia.text`, with the comments and blank lines inserted again.
 
     Comments at the end of neighboring lines are aligned; of several for one line, the first ones go above it. A
     comment that stood further in than what follows stays with what is above it.
@@ -328,7 +328,7 @@ def put_back(
 def _add_comment(
     out: list[str], column: int, comment: str, levels: list[tuple[int, int]], next_level: tuple[int, int]
 ) -> None:
-    """A blank line, of which one is enough, or a comment indented as what it belongs to."""
+    """Append a comment, indented like the value it belongs to, or a blank line unless there is one already."""
     if not comment:
         if out and out[-1]:
             out.append("")
@@ -357,7 +357,7 @@ def _align_run(lines: list[str], beside: Mapping[int, str], run: Sequence[int]) 
 
 
 def _by_line(positions: Mapping[KeyPath, Position]) -> dict[int, tuple[KeyPath, KeyPath]]:
-    """Line -> the first and the last path that start there."""
+    """Return line -> the first and the last path that start there."""
     found: dict[int, tuple[KeyPath, KeyPath]] = {}
     for path, place in sorted(
         positions.items(), key=lambda item: (item[1].line, item[1].column, len(item[0]))
@@ -368,7 +368,7 @@ def _by_line(positions: Mapping[KeyPath, Position]) -> dict[int, tuple[KeyPath, 
 
 
 def _token_spans(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Extents of quoted and block scalars, and of collections in brackets, as offsets in the text."""
+    """Return the spans of quoted and block scalars, and of collections in brackets, as offsets in the text."""
     spans: list[tuple[int, int]] = []
     brackets: list[tuple[int, int]] = []
     opened: list[int] = []

@@ -1,10 +1,10 @@
-"""Order changes in waves: every rail, host, plane and switch keeps the declared share of its paths. Pure.
+"""Order changes in waves, so that every rail, host, plane and switch keeps the declared share of its paths.
 
 A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
 plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
 both ends must agree on (`CapacityModel.breaking`), when both ends are old or both are new. Two ToRs, one of them old
-and one new, meet only on spines that both have a link to that is up: what a pair keeps counts, too. A switch that is
-drained before and afterwards keeps a third of its uplinks where all of them break, and nobody counts on more.
+and one new, reach each other only through spines to which both have a link that is up, so the paths of each pair count
+too. A switch that is drained before and after the change needs to keep only a third of its uplinks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TIERS = ("tor", "spine", "core")
 _PAIRS = ("pairs of ToRs", "pairs of spines")
 WHOLE = Fraction(1)
 _OUT = Fraction(1, 3)
-"""What a drained switch keeps: changed between two halves of the spines above it, it has as much of two or more."""
+"""Share of uplinks that a drained switch keeps: it changes between two halves of the spines above it."""
 _STEP = Fraction(1, 10_000)
 """The precision of a share as an option."""
 Link = tuple[str, str]
@@ -39,7 +39,7 @@ class Member:
             border leaves of a plane, two ToRs that are joined without spines.
         carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
         below: lower switch -> parallel links to it.
-        confined: whether only hosts notice the change whose own ports it moves.
+        confined: whether only hosts whose ports move notice the change.
         lost: resource -> weight that is lost although the switch stays in service: links to outside parties.
         side: the plane of the NIC ports that it serves, `""` for any. Hosts of which one lost its port of one plane
             and the other that of another have no path, so a wave has one side.
@@ -64,9 +64,9 @@ class CapacityModel:
     Attributes:
         totals: resource -> weight in all; a switch with uplinks is a resource under its own name.
         tiers: switch with uplinks -> its tier.
-        breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
-        drained: switches on whose uplinks nobody counts.
-        absent: switches that do not answer, and on which nobody counts at all.
+        breaking: pairs of a lower and an upper switch; their links are down while only one end has changed.
+        drained: switches that carry no traffic, so their uplinks need no share.
+        absent: switches that do not answer; they add no capacity.
         alone: resource of hosts or an outside party -> its share while the switch that carries the most of it is out.
             One switch may always be out, even where they have no other.
         outside: the resources of outside parties.
@@ -107,12 +107,12 @@ class Wave:
 
 
 class ShareError(Exception):
-    """No order keeps the share.
+    """No order of the changes keeps the required share.
 
     Attributes:
-        member: a switch whose change takes too much.
-        resource: of what.
-        best: the share that its change alone would leave.
+        member: a switch whose change takes too much capacity.
+        resource: the resource that loses it.
+        best: the share of the resource that is left if only this switch changes.
     """
 
     def __init__(self, member: str, resource: str, best: Fraction) -> None:
@@ -231,9 +231,9 @@ class _State:
         return placed
 
     def compute_pair_share(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
-        """Return the least share of its uplinks on which a lower switch meets another one, and of what.
+        """Return the smallest share of uplinks that connect any two lower switches, and the name of that resource.
 
-        `uppers` change now, and so many `lowers` of a mesh, by its place.
+        `uppers` are the upper switches that change now; `lowers` maps a mesh to the number of its switches that do.
         """
         sides: list[tuple[_Mesh, frozenset[str]]] = []
         for at, mesh in enumerate(self.meshes):
@@ -254,7 +254,7 @@ class _State:
         return worst
 
     def fill(self, candidates: Iterable[Member], most: int | None) -> Wave | None:
-        """Return as many candidates as may change together; None when not even one may."""
+        """Return a wave of as many candidates as may change together; None if no candidate may."""
         draft = _Draft(self)
         for member in candidates:
             kind = (member.tier, member.platform)
@@ -308,7 +308,7 @@ class _State:
         return self.broken.get(resource, 0) + self.absent[resource]
 
     def compute_floor(self, tier: int) -> Fraction:
-        """The smallest share of uplinks that any switch of another tier than this is left with between waves."""
+        """Return the smallest share of uplinks between waves, over all switches outside this tier."""
         plant, lacking = self.plant, {*self.broken, *self.absent} & self.plant.tiers.keys()
         shares = [
             Fraction(max(0, plant.totals[name] - self.count_down(name)), plant.totals[name])
@@ -331,7 +331,7 @@ class _State:
 
 
 class _Draft:
-    """A wave in the making."""
+    """A wave that is still being filled."""
 
     def __init__(self, state: _State) -> None:
         self.state, self.plant = state, state.plant
@@ -375,7 +375,7 @@ class _Draft:
         )
 
     def _compute_pair_share(self, *more: Member) -> tuple[Fraction, str]:
-        """Return what pairs of lower switches keep after it, with a further member."""
+        """Return the smallest share that any pair of lower switches keeps after this wave, with further members."""
         lowers = self.lowers + Counter(at for each in more for at in self._meshes(each))
         return self.state.compute_pair_share(self.uppers | {each.name for each in more}, lowers)
 
@@ -385,7 +385,7 @@ class _Draft:
         return [at for at, each in enumerate(self.state.meshes) if each is mesh]
 
     def _survives_failure(self) -> bool:
-        """Return whether what has been admitted so far would keep the share even if it failed."""
+        """Return whether the share would be kept even if every member so far failed."""
         return all(self._is_share_kept(resource, weight) for resource, weight in self.lost.items())
 
     def _share(self, resource: str, out: int) -> Fraction:
@@ -399,9 +399,9 @@ class _Draft:
         return self._share(resource, out) >= (min(keep, _OUT) if resource in self.plant.drained else keep)
 
     def _list_counted(self, shares: Iterable[tuple[Fraction, str]]) -> list[tuple[Fraction, str]]:
-        """Return the shares that a wave is rated by, whatever share is to be kept.
+        """Return the shares that determine the rating of a wave.
 
-        Nobody counts on drained switches, and what one switch alone carries is listed by name once it is out.
+        Drained switches do not count; resources that one switch carries alone are listed by name.
         """
         plant = self.plant
         return [
@@ -429,14 +429,14 @@ class _Draft:
             self.toggled[lower] += change
 
     def find_worst_share(self) -> tuple[Fraction, str]:
-        """Return the smallest share during and after, and of what."""
+        """Return the smallest share during and after the wave, and its resource."""
         shares = [(self._share(r, out), r) for r, out in self.lost.items()]
         shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
         shares = [each for each in shares if each[1] not in self.plant.alone] or shares
         return min([*shares, self._compute_pair_share()], default=(WHOLE, ""))
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
-        """Return what is kept for certain and where, and what would be kept if every member failed."""
+        """Return the smallest guaranteed share, its resource, and the share if every member failed."""
         own = {member.name for member in self.members}
         standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Kind = Callable[[Any, str], Any]
-"""Returns a value of the type, or raises KindError with the place that it was given."""
+"""A function that returns a value of the type, or raises KindError with the place of the value."""
 _UNSTATED = -1
 """NAPALM's number for a value that a device does not report."""
 _DIGITS = 20
@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 class KindError(ValueError):
-    """A value of another type than promised; the text names the place."""
+    """A value does not have the documented type; the text names its place."""
 
 
 def _kind_error(value: object, where: str, promised: str) -> KindError:

@@ -21,7 +21,7 @@ _BEGINS, _ENDS = "==fabricc==", "==fabricc ends=="
 _PART = re.compile(r"(?m)^==fabricc (\d+) (?:begins|ends with (\d+))==\n")
 """The lines around the output of each command where several go in one request; the second has its exit status."""
 _LONGEST_LOCK_S = 86400
-"""A lock that would stand longer was written before the clock of the switch was set back, and is over."""
+"""A lock with more time left was written before the clock was set back; it counts as expired."""
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
 
 
@@ -73,7 +73,7 @@ class LinuxSession(LinuxDriver):
         return ()
 
     def _refuse_other_work(self) -> None:
-        """Refuse to load a candidate beside the work of others.
+        """Refuse to load a candidate while another session works on the switch.
 
         Raises:
             CommitConfirmException: a commit waits for confirmation.
@@ -112,7 +112,7 @@ class LinuxSession(LinuxDriver):
         """Return the result of a command without the lines around its output; the rest of a failure stays.
 
         Raises:
-            ConnectionException: It ended well, and the lines are not there.
+            ConnectionException: the exit status is 0, but the lines are missing.
         """
         before, begins, rest = ran.out.partition(f"{_BEGINS}\n")
         out, ends, after = rest.rpartition(f"\n{_ENDS}\n")
@@ -120,10 +120,10 @@ class LinuxSession(LinuxDriver):
             return CommandResult(ran.status, ran.out and (out or rest or before), ran.err)
         twice = any(f"\n{mark}\n" in f"\n{out}\n" for mark in (_BEGINS, _ENDS))
         if not begins or not ends or after or twice:
-            raise self._not_whole(ran, command)
+            raise self._incomplete_answer(ran, command)
         return CommandResult(0, out, ran.err)
 
-    def _not_whole(self, ran: CommandResult, command: str) -> exceptions.ConnectionException:
+    def _incomplete_answer(self, ran: CommandResult, command: str) -> exceptions.ConnectionException:
         output = excerpt(ran.out or ran.err, self.password, longest=100) or "nothing"
         return exceptions.ConnectionException(
             f"{self.hostname}: {command[:60]}: the answer is not whole, or not that of the command: {output!r}"
@@ -140,9 +140,9 @@ class LinuxSession(LinuxDriver):
         """Send several commands at once; each `_run` of one of them in the block uses its result, once.
 
         Args:
-            commands: in this order; those to read whose results are there already are not sent.
+            commands: in this order; a read command whose result is known already is not sent.
             given: the command that reads standard input, and its text.
-            stops: send all of them, and end at the first that fails: for commands that change something.
+            stops: send all of them, and stop at the first failure; for commands that change the switch.
             limit_s: seconds to wait for all; None for some times the connection's timeout.
 
         Raises:
@@ -205,11 +205,11 @@ class LinuxSession(LinuxDriver):
         ended = len(results) == len(commands) or (stops and results and results[-1].status)
         between = {*bodies[1:-1:2], ""}
         if marks != expected or not ended or between != {""} or not bodies or bodies[-1] != f"{_ENDS}\n":
-            raise self._not_whole(ran, commands[0])
+            raise self._incomplete_answer(ran, commands[0])
         return results
 
     def _sudo(self) -> str:
-        """Return what stands before every command: the drivers' commands run as root unless `sudo` is off."""
+        """Return the prefix of every command: the drivers' commands run as root unless `sudo` is off."""
         return "sudo -n " if self.optional_args.get("sudo", True) else ""
 
     def _outputs(self, *commands: Sequence[str]) -> list[str]:
@@ -253,7 +253,7 @@ class LinuxSession(LinuxDriver):
         }
 
     def cli(self, commands: Sequence[str], encoding: str = "text") -> dict[str, str]:
-        """Output of commands of the switch's shell."""
+        """Return the output of each shell command."""
         if encoding != "text":
             raise NotImplementedError("only text")
         return {command: self._run(command) for command in commands}
@@ -290,7 +290,7 @@ class LinuxSession(LinuxDriver):
         )
 
     def _lock(self) -> None:
-        """Take the lock, or renew one's own; it expires, so that a session left behind does not block for good.
+        """Acquire or renew the lock; it expires, so that a dead session does not block the switch forever.
 
         Raises:
             SessionLockedException: another session holds it.
@@ -319,7 +319,7 @@ class LinuxSession(LinuxDriver):
 
     # Claims of sessions.
 
-    def _sign_commit(self) -> None:
+    def _record_commit_owner(self) -> None:
         """Record on the switch which session makes the commit that will wait for confirmation."""
         self._keep("owner", f"{self._session}\n", exceptions.CommitError)
 
@@ -335,7 +335,7 @@ class LinuxSession(LinuxDriver):
             )
 
     def _commit_left_s(self) -> float | None:
-        """Return the seconds until a pending commit goes back; None when the switch does not report them."""
+        """Return the seconds until a pending commit is rolled back; None if the switch does not report them."""
         return None
 
     def get_holds(self) -> list[Hold]:

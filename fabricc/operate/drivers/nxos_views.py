@@ -38,7 +38,7 @@ _AGGREGATES = ("q-aggr-pkt-dropped", "q-ing-aggr-pkt-dropped")
 
 
 def find_rows(answer: Any, name: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table, however deep it stands: NX-API puts one row as itself, several as a list."""
+    """Yield the rows of a table at any depth: NX-API returns a single row as an object, several as a list."""
     if isinstance(answer, list):
         for one in answer:
             yield from find_rows(one, name)
@@ -102,7 +102,7 @@ class Classes:
         return self._name(str(row["if_name_str"]))
 
     def learn(self, port: str, group: object, priority: object) -> None:
-        """Note a group's priority; what is no number, such as `-`, is none."""
+        """Store the priority of a qos-group; `-` and other texts mean none."""
         if is_number(str(group)) and is_number(str(priority)):
             self._known[port, str(group)] = str(priority)
 
@@ -159,14 +159,14 @@ def read_marks(answer: Mapping[str, Any], classes: Classes, tally: CounterTotals
 
 
 QUESTIONS = ((WATCHDOG, read_watchdog), (QUEUES, read_queues), (PFC, read_pfc), (MARKS, read_marks))
-"""Command and its reader; those that contain the priority of a qos-group come first."""
+"""Command and its reader; answers that contain the priority of a qos-group come first."""
 
 
 def read_alarms(answer: Mapping[str, Any]) -> list[str]:
     """`show environment`: supplies, fans and sensors that are not well; names end in the device's series on some.
 
     Raises:
-        NotImplementedError: it has the state of none.
+        NotImplementedError: the answer contains no state.
     """
     states = list(_find_states(answer))
     if not states:

@@ -1,4 +1,4 @@
-"""Commands on a device over SSH, one channel each: no prompt is ever scraped."""
+"""Run commands on a device over SSH, each in a channel of its own, so that no prompt needs to be parsed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PART = 1 << 16
 _LOG = "fabricc.operate.drivers.ssh"
 logging.getLogger(_LOG).setLevel(logging.CRITICAL + 1)  # paramiko logs texts of devices as they come
 _GRACE_S = 2
-"""After the time of a command: a device that takes the request for it and is silent is waited for without a limit."""
+"""Seconds after the limit of a command; paramiko itself waits forever for a device that accepts it and is silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _AnyKey(paramiko.MissingHostKeyPolicy):
     """Accepts an unknown key for this connection alone: paramiko's own policy writes it to the file of known hosts."""
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        """Nothing is refused, and nothing kept."""
+        """Accept the key, and store nothing."""
 
 
 class Shell:
@@ -116,7 +116,7 @@ class Shell:
 
     @property
     def alive(self) -> bool:
-        """Return whether the connection stands, as far as this end knows."""
+        """Return whether the connection is open, as far as this side can determine."""
         transport = self._client.get_transport() if self._client is not None else None
         return bool(transport and transport.is_active())
 
@@ -131,7 +131,7 @@ class Shell:
         Raises:
             ConnectionClosedException: there is no connection, or it broke.
             CommandTimeoutException: the command did not end in time; it may still run.
-            CommandErrorException: its output is larger than any answer.
+            CommandErrorException: its output is too large.
         """
         transport = self._client.get_transport() if self._client is not None else None
         if transport is None or not transport.is_active():
@@ -166,7 +166,7 @@ def _run_on_channel(channel: paramiko.Channel, command: str, given: bytes, until
     """Run a command on a channel, within the time and the size that an answer may have.
 
     Raises:
-        TimeoutError: it is not whole by then.
+        TimeoutError: the answer is incomplete at that time.
         AnswerTooLargeError: it is too large.
         EOFError, SSHException, OSError: the connection broke.
     """

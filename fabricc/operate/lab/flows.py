@@ -1,7 +1,4 @@
-"""Send datagrams: between pairs of rail addresses, and as a steady stream that shows the effect of a change.
-
-Also of the largest size; those that arrive are recorded.
-"""
+"""Send datagrams and record which arrive: between pairs of rail addresses, during a change, and at MTU size."""
 
 from __future__ import annotations
 
@@ -36,9 +33,9 @@ class Outage:
     """The losses of the flows.
 
     Attributes:
-        flows, hit, silent: how many there were, how many lost datagrams, how many had not come back at the end.
-        sent, lost: datagrams.
-        worst_s: longest time, by the clock of the sender, between two datagrams of a flow that arrived.
+        flows, hit, silent: number of flows; of those that lost datagrams; of those still without traffic at the end.
+        sent, lost: number of datagrams.
+        worst_s: longest gap between two datagrams of a flow that arrived, by the sender's clock.
     """
 
     flows: int
@@ -65,7 +62,7 @@ class Stream:
     """Flows between pairs of endpoints, each from a source port of its own; a context manager.
 
     Attributes:
-        marks: traffic class bytes of the flows, in turn; what arrives with another one is lost.
+        marks: traffic class bytes of the flows, in turn; a datagram that arrives with another one counts as lost.
     """
 
     lab: Lab
@@ -114,7 +111,7 @@ class Stream:
             time.sleep(min(0.002, max(0.0, until - now)))
 
     def recover(self, limit_s: float) -> None:
-        """Run on until every flow carries again, or for so long."""
+        """Send until every flow works again, at most `limit_s` seconds."""
         until = time.monotonic() + limit_s
         self.run(_WARM_S)
         while self._silent() and time.monotonic() < until:
@@ -187,7 +184,7 @@ _OVERHEAD = {4: 28, 6: 48}  # IP and UDP headers, bytes
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two addresses and what is predicted between them: switches on the way, or None when cut off."""
+    """Two addresses and the predicted number of switches between them; None if there is no path."""
 
     sender: int
     receiver: int
@@ -205,9 +202,9 @@ class ReceivedDatagram:
 
 
 def choose_pairs(endpoints: Sequence[lab_endpoints.Endpoint], prediction: Prediction) -> list[Pair]:
-    """Ordered pairs of one family on different nodes, all or a fixed random choice of `MOST_PAIRS`.
+    """Return ordered pairs of one family on different nodes: all, or a fixed random choice of `MOST_PAIRS`.
 
-    What stays inside a host never meets the fabric.
+    Traffic inside a host never reaches the fabric.
     """
     drawn = draw_candidates(endpoints, MOST_PAIRS)
     return [Pair(at, to, prediction.hops(endpoints[at], endpoints[to])) for at, to in drawn]
@@ -235,7 +232,7 @@ def exchange_datagrams(
 ) -> dict[int, ReceivedDatagram]:
     """Send one datagram for each pair, again for those that do not arrive; return the arrivals by number of the pair.
 
-    `pairs` has also pairs that are not expected to work; `marks` are traffic class bytes, used in turn.
+    `pairs` may contain pairs without a path; `marks` are traffic class bytes, used in turn.
     """
     with lab_endpoints.open_sockets(lab, endpoints, PORT) as sockets, select.epoll() as poller:
         going = _Exchange(endpoints, sockets, pairs, marks, poller)
@@ -251,7 +248,7 @@ def exchange_datagrams(
 
 @dataclass(slots=True)
 class _Exchange:
-    """An exchange in the making; `owner`: descriptor -> number of its endpoint."""
+    """A running exchange; `owner`: socket descriptor -> number of its endpoint."""
 
     endpoints: Sequence[lab_endpoints.Endpoint]
     sockets: Sequence[tuple[socket.socket, int]]
@@ -303,7 +300,7 @@ class MtuResult:
 def probe_mtu(
     lab: Lab, endpoints: Sequence[lab_endpoints.Endpoint], mtu: int, prediction: Prediction
 ) -> Iterator[tuple[lab_endpoints.Endpoint, lab_endpoints.Endpoint, MtuResult]]:
-    """For each address, the largest datagram to the next one that it reaches, with Don't Fragment."""
+    """Probe the MTU between each address and the next one that it reaches, with Don't Fragment set."""
     with lab_endpoints.open_sockets(lab, endpoints, PORT) as sockets:
         for at, sender in enumerate(endpoints):
             to = _next_reachable(endpoints, at, prediction)

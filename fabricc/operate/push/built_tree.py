@@ -154,7 +154,7 @@ class BuiltTree:
         """Return the switches of these names, in the fabric's order; all where none is named.
 
         Raises:
-            RefusedError: FAB9127, one that the fabric does not have.
+            PushRefusedError: FAB9127, one that the fabric does not have.
         """
         if unknown := [name for name in only if name not in self.devices]:
             raise PushRefusedError("FAB9127", f"the fabric has no switch {unknown[0]!r}")
@@ -223,8 +223,8 @@ def read_source(
         network: the one whose switches are meant, where there are several.
 
     Raises:
-        RefusedError: FAB9120 and the findings of `check` on the manifest, FAB9154, the spec does not plan, or FAB6020,
-            a build writes the tree.
+        PushRefusedError: FAB9120 and the findings of `check` on the manifest; FAB9154, the spec cannot be planned;
+            FAB6020, a build is writing the tree.
     """
     try:
         return read_consistently(
@@ -352,7 +352,7 @@ def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
     """Render switches anew and compare every byte: a manifest can be forged together with the files that it states.
 
     Raises:
-        RefusedError: FAB9150 for the files that differ, with the first line of each; FAB7012, a template is at fault.
+        PushRefusedError: FAB9150 for files that differ, with the first such line; FAB7012, a template has an error.
     """
     wrong: list[Diagnostic] = []
     for name in names:

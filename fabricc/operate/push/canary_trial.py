@@ -98,7 +98,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
     """Add the results of the trials to a ledger.
 
     Raises:
-        RefusedError: FAB9047, what stands there is no ledger.
+        PushRefusedError: FAB9047, what stands there is no ledger.
         EmitError: it cannot be written.
     """
     known, wrong = accepted_lines.read_ledger(path)
@@ -138,7 +138,7 @@ def try_canaries(setting: Setting) -> Trials:
     """Let a canary of each kind check its configuration; nothing is changed.
 
     Raises:
-        RefusedError: it does not start: the files are not those of the plan.
+        PushRefusedError: it does not start: the files are not those of the plan.
     """
     source = setting.source
     chosen = choose_canaries(source, setting.names)

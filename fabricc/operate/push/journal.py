@@ -123,7 +123,7 @@ class Journal(JournalFile):
         """Start a new run with its switches, and return its number.
 
         Raises:
-            RefusedError: FAB9124, there is no space for it, nor for what it will write.
+            PushRefusedError: FAB9124, there is no space for it, nor for what it will write.
         """
 
         def act(base: sqlite3.Connection) -> int:
@@ -156,7 +156,7 @@ class Journal(JournalFile):
         """The run goes on.
 
         Raises:
-            RefusedError: FAB9124, there is no space for what it will write.
+            PushRefusedError: FAB9124, there is no space for what it will write.
         """
         try:
             self.set_aside()
@@ -200,7 +200,7 @@ class Journal(JournalFile):
         """Return a run, the latest when no number is given.
 
         Raises:
-            RefusedError: FAB9125, there is no such run.
+            PushRefusedError: FAB9125, there is no such run.
         """
         for run in self.runs():
             if number is None or run.id == number:

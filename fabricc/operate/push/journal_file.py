@@ -48,7 +48,7 @@ class JournalFile:
         """Open it, or make it.
 
         Raises:
-            RefusedError: FAB9124, it is no journal of this version or cannot be written.
+            PushRefusedError: FAB9124, it is no journal of this version or cannot be written.
         """
         self.path = path
         self.trouble = ""
@@ -87,7 +87,7 @@ class JournalFile:
         """Return what a query gives.
 
         Raises:
-            RefusedError: FAB9124, the file is damaged.
+            PushRefusedError: FAB9124, the file is damaged.
         """
         with self._guard:
             try:
@@ -220,7 +220,7 @@ def require_ours(path: Path) -> None:
 
     Raises:
         OSError: it is a link.
-        RefusedError: FAB9124, it is no regular file, somebody else's, or larger than any journal.
+        PushRefusedError: FAB9124, it is no regular file, somebody else's, or larger than any journal.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:

@@ -202,7 +202,7 @@ def hold_switches(path: Path, cluster: str, address: str) -> Iterator[None]:
     `address` is that of one of them: clusters of one name elsewhere are others.
 
     Raises:
-        RefusedError: FAB9123, another push runs; FAB9152, they have another journal; FAB9124, no lock can be made.
+        PushRefusedError: FAB9123, another push runs; FAB9152, they have another journal; FAB9124, no lock can be made.
     """
     with _open_lock(path.with_name(path.name + ".lock"), path) as (_, ours):
         if not ours:
@@ -229,7 +229,7 @@ def _open_lock(lock: Path, journal: Path) -> Iterator[tuple[int, bool]]:
     """An open file, and whether nobody else holds it.
 
     Raises:
-        RefusedError: FAB9124, it cannot be made.
+        PushRefusedError: FAB9124, it cannot be made.
     """
     try:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -169,7 +169,7 @@ class RunConnections:
         """Refuse two switches that the plan and the access file give one address.
 
         Raises:
-            RefusedError: FAB9107.
+            PushRefusedError: FAB9107.
         """
         for first, second in device_identity.shared_endpoints(
             self.access, (self.source.devices[name] for name in names)
@@ -182,7 +182,7 @@ class RunConnections:
         """Refuse two names that lead to one device.
 
         Raises:
-            RefusedError: FAB9107.
+            PushRefusedError: FAB9107.
         """
         for first, second in device_identity.shared_devices(self.answers):
             words = self.answers[second].identity.words

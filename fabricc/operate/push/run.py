@@ -134,7 +134,7 @@ class Push:
         """Read every switch; a resumed run continues without those that do not answer, even if none does.
 
         Raises:
-            RefusedError: one cannot be pushed to; nothing was changed anywhere.
+            PushRefusedError: one cannot be pushed to; nothing was changed anywhere.
         """
         wanted = list(names)
         require_secrets(self.executor.access, lambda name: self.executor.target(name).values(), wanted)
@@ -171,7 +171,7 @@ class Push:
         """Stop the guards of dead runs, which would undo this one later.
 
         Raises:
-            RefusedError: FAB9136, one has restored its switch meanwhile, or a switch does not answer.
+            PushRefusedError: FAB9136, one has restored its switch meanwhile, or a switch does not answer.
         """
         stopping = self.executor.stopping
         for name, hold in stopping.items():
@@ -189,7 +189,7 @@ class Push:
         """Return the waves of what changes.
 
         Raises:
-            RefusedError: FAB9121, the share cannot be kept; FAB9141, a switch that is left out is the only other one.
+            PushRefusedError: FAB9121, the share cannot be kept; FAB9141, the only other switch is left out.
         """
         source, options = self.executor.source, self.executor.options
         chosen = self.effects if names is None else {name: self.effects[name] for name in names}
@@ -394,7 +394,7 @@ def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> 
     """Refuse a disruptive change of the last switch of a redundant set that answers.
 
     Raises:
-        RefusedError: FAB9141, with the waves of the other switches.
+        PushRefusedError: FAB9141, with the waves of the other switches.
     """
     absent = {one.redundancy: one.name for one in found.absent if one.redundancy}
     blocked = {
@@ -450,7 +450,7 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
     """Return the waves of a plant.
 
     Raises:
-        RefusedError: FAB9121, with the share that could be kept.
+        PushRefusedError: FAB9121, with the share that could be kept.
     """
     try:
         return compute_waves(found, keep, most)

@@ -93,7 +93,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
     `texts` gives what may be loaded on a switch.
 
     Raises:
-        RefusedError: FAB9131 for each secret that cannot be had, or that stands in a configuration as a plain word.
+        PushRefusedError: FAB9131 for each secret that cannot be had, or that stands in a configuration as a plain word.
     """
     wanted: set[str] = set()
     for name in names:

@@ -43,7 +43,7 @@ def read_place(spec: Path) -> Place | None:
     """Read the place of a step from the folder of its spec; None where there is no such file.
 
     Raises:
-        RefusedError: FAB9461, it cannot be read.
+        PushRefusedError: FAB9461, it cannot be read.
     """
     path = spec.with_name(FILE)
     try:
@@ -72,7 +72,7 @@ def require_order(
         That it is out of order, where what runs is taken as known.
 
     Raises:
-        RefusedError: FAB9460, it is out of order; FAB9461.
+        PushRefusedError: FAB9460, it is out of order; FAB9461.
     """
     place = read_place(spec)
     if place is None or place.state != state:

@@ -1,4 +1,4 @@
-"""The task of a push, its means, and its receiver of progress."""
+"""The inputs of a run: tree, access, journal, options, and the receiver of progress."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Setting:
         journal: path of the journal.
         only: the switches to push to; empty for all.
         stop: set by Ctrl-C.
-        stated: names of the options on the command line, which a resumed run uses instead of its own.
-        digest_named: whether the user named the digest of the tree, so that no other proof is necessary.
+        stated: names of the options on the command line, which override those of a resumed run.
+        digest_named: whether the user named the digest of the tree, which replaces any other proof.
         consents: accounts that the push may lock out.
-        login_known: whether an access file gives logins; only waves are planned without one.
-        hook: installs the release of every switch; None where they run it.
+        login_known: whether there is an access file with logins; without one, fabricc only plans waves.
+        hook: command that installs the release of every switch; None if the switches run it already.
         taken: sessions of other runs that the user declared dead.
     """
 
@@ -56,10 +56,10 @@ class Setting:
 
     @property
     def names(self) -> list[str]:
-        """The switches to push to, in the fabric's order.
+        """Return the switches to push to, in the order of the fabric.
 
         Raises:
-            RefusedError: FAB9127, one that the fabric does not have.
+            PushRefusedError: FAB9127, one that the fabric does not have.
         """
         return self.source.select_switches(self.only)
 
@@ -72,7 +72,7 @@ class Setting:
         *,
         back: bool = False,
     ) -> Executor:
-        """Return the acts of a run, towards the tree or another target; `back` to what switches ran before."""
+        """Return the executor of a run towards the tree or another target; `back` for an earlier configuration."""
         files = target or self.source.files
         parts = (self.source, self.access, journal, run, self.options, files, self.stop)
         silent = {} if back else self._silent(journal)
@@ -84,16 +84,16 @@ class Setting:
         )  # fmt: skip
 
     def _silent(self, journal: Journal) -> dict[str, frozenset[int]]:
-        """Switch -> code points that nobody sends, neither by the tree that it runs nor by this one."""
+        """Return switch -> code points that no host sends, in its running tree and in this one."""
         now = self.source.origin.unsent
         origins = journal.origins(self.source.devices.values())
         return {name: origin.unsent & now for name, origin in origins.items()}
 
     def check_step_order(self, journal: Journal) -> tuple[Diagnostic, ...]:
-        """Hold the step of a migration to its order; what to know of it.
+        """Require the steps of a migration in their order; return findings about the step.
 
         Raises:
-            RefusedError: FAB9460, the step before it has not reached the switches; FAB9461.
+            PushRefusedError: FAB9460, the step before it has not reached the switches; FAB9461.
         """
         source = self.source
         origins = journal.origins(source.devices.values())

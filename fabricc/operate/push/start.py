@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from fabricc.operate.push.setting import Setting
 
 BACK = "rollback"
-"""How the kind of a run begins that brings switches back."""
+"""Prefix of the kind of a run that rolls switches back."""
 HOOKED = " by hook"
-"""How the kind of a run ends that calls a hook; the action stands before it."""
+"""Suffix of the kind of a run that calls a hook, after the action of the hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Preview:
     """The plan of a push.
 
     Attributes:
-        digest: of the tree.
-        effects: switch that changes -> what its change does.
-        seconds, basis: estimated time, and what the figure rests on.
+        digest: digest of the tree.
+        effects: changed switch -> effect of its change.
+        seconds, basis: estimated duration, and the basis of the estimate.
         initial_states: the state that was read from switches; empty when none was contacted.
-        assumed: switches whose change is not known and counted as disruptive.
-        unwatched: what gates cannot watch, a line each.
-        drained: what becomes of drained switches should the push be killed, a line each.
-        findings: what to know of the push's own login.
+        assumed: switches whose change is unknown and counts as disruptive.
+        unwatched: values that gates cannot watch, one line each.
+        drained: how drained switches return to service if the push is killed, one line each.
+        findings: findings about the login of the push itself.
         skipped: switches that do not answer, and are left out.
     """
 
@@ -68,16 +68,16 @@ class Preview:
 def check_prerequisites(
     setting: Setting, names: Sequence[str], *, back: bool = False, trial: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """Return what a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
+    """Check the prerequisites of a push: confirmation times of drivers, files of the plan, a login that survives it.
 
-    With `back` the switches return to an earlier configuration, to which a login is known to work. A `trial` commits
-    nothing, so it needs no login that outlives it.
+    With `back`, switches return to an earlier configuration, with which the login worked. A `trial` commits nothing, so
+    its login needs no check.
 
     Returns:
-        What to know of the login.
+        Findings about the login.
 
     Raises:
-        RefusedError: FAB9133, FAB9150 or FAB9160.
+        PushRefusedError: FAB9133, FAB9150 or FAB9160.
     """
     start_checks.require_revert_time(setting, names)
     if not setting.digest_named:
@@ -104,7 +104,7 @@ _UNJUDGED = Diagnostic(
 
 @contextmanager
 def hold_journal(setting: Setting) -> Iterator[Journal]:
-    """The journal of a run, and no other run on these switches meanwhile."""
+    """Open the journal, and lock it against other runs on these switches."""
     source = setting.source
     address = next((one.address for one in source.devices.values()), "")
     with (
@@ -128,7 +128,7 @@ def push_tree(setting: Setting) -> Outcome:
     """Bring every switch to the tree.
 
     Raises:
-        RefusedError: it does not start; nothing was changed.
+        PushRefusedError: it does not start; nothing was changed.
     """
     with hold_journal(setting) as journal:
         return run_push(setting, journal, setting.names, "push", None)
@@ -190,7 +190,7 @@ def _report_start(
 
 
 def list_unwatched(setting: Setting, states: Mapping[str, InitialState]) -> list[str]:
-    """Return what gates cannot watch, because switches do not state it: a line for each NOS."""
+    """Return one line per NOS with the values that gates cannot watch, because its switches do not report them."""
     devices = setting.source.devices
     return lossless.describe_gaps(
         ((devices[name].nos, one.unstated) for name, one in states.items()), "watched"
@@ -200,7 +200,7 @@ def list_unwatched(setting: Setting, states: Mapping[str, InitialState]) -> list
 def report_drain_timers(
     executor: Executor, effects: Mapping[str, Effect], waves: Sequence[Wave]
 ) -> list[str]:
-    """Return what becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
+    """Return one line per NOS that explains how switches leave the drain if the push is killed."""
     if not executor.options.drain:
         return []
     sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
@@ -228,10 +228,10 @@ def format_duration(seconds: float) -> str:
 
 
 def preview_push(setting: Setting) -> Preview:
-    """Read every switch's own diff, and plan the waves; changes nothing and keeps no run in the journal.
+    """Read the diff of every switch and plan the waves; change nothing and record no run.
 
     Raises:
-        RefusedError: a switch cannot be pushed to, or the share cannot be kept.
+        PushRefusedError: a switch cannot be pushed to, or the share cannot be kept.
     """
     findings = check_prerequisites(setting, setting.names)
     with hold_journal(setting) as journal:
@@ -258,7 +258,7 @@ def plan_push(setting: Setting) -> Preview:
     """Plan the waves from the states in the journal; contacts no switch.
 
     Raises:
-        RefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
+        PushRefusedError: FAB9121, the share cannot be kept; FAB9133, a driver cannot revert within the time.
     """
     findings = check_prerequisites(setting, setting.names)
     source = setting.source
@@ -295,7 +295,7 @@ def list_runs(
     """Return runs with their switches: the latest first, or the one with this number.
 
     Raises:
-        RefusedError: FAB9125, there is none.
+        PushRefusedError: FAB9125, there is none.
     """
     with closing(Journal(journal)) as opened:
         found = [opened.run(number)] if number is not None else opened.runs()[:10]

@@ -53,7 +53,7 @@ def require_login(setting: Setting, names: Iterable[str], *, trial: bool = False
         FAB9162 where the configurations do not.
 
     Raises:
-        RefusedError: FAB9160, a finding for each system and reason.
+        PushRefusedError: FAB9160, a finding for each system and reason.
     """
     cases: dict[_Case, list[str]] = {}
     keys: dict[str, str] = {}
@@ -232,7 +232,7 @@ def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
     """Refuse a time for the confirmation that a driver would refuse in the midst of the change.
 
     Raises:
-        RefusedError: FAB9133, a finding for each NOS, with the times that its driver takes.
+        PushRefusedError: FAB9133, a finding for each NOS, with the times that its driver takes.
     """
     wanted = setting.options.confirm_s
     findings = []

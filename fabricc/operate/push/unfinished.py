@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def resume_run(setting: Setting) -> Outcome:
-    """End the latest run: switches that were in the midst of their change first, then the waves that are left.
+    """Finish the latest run: first the switches whose change was interrupted, then the remaining waves.
 
-    It goes on with the options that it began with.
+    It uses the options of that run.
 
     Raises:
-        RefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
+        PushRefusedError: FAB9125 there is none, FAB9129 the tree is another by now, or a switch refuses.
     """
     with start.hold_journal(setting) as journal:
         run = journal.run()
@@ -75,7 +75,7 @@ def _remaining_waves(flow: Push) -> list[Wave]:
     """Finish unfinished switches of a run, read those that it never contacted, and plan the remaining waves.
 
     Raises:
-        RefusedError: a switch refuses, or the share cannot be kept.
+        PushRefusedError: a switch refuses, or the share cannot be kept.
     """
     journal, run = flow.executor.journal, flow.executor.run
     old = settle_switches(flow)
@@ -91,10 +91,10 @@ def _remaining_waves(flow: Push) -> list[Wave]:
 
 
 def roll_back_run(setting: Setting, number: int) -> Outcome:
-    """Bring every switch of a run back to what it ran before, in waves as a push does, with the options of the run.
+    """Restore the configuration of every switch from before a run, in waves like a push, with the options of the run.
 
     Raises:
-        RefusedError: FAB9125, there is no such run; or the way back cannot start, and nothing was changed.
+        PushRefusedError: FAB9125, there is no such run; or the way back cannot start, and nothing was changed.
     """
     with start.hold_journal(setting) as journal:
         run = journal.run(number)
@@ -140,7 +140,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
 
 
 def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Collection[str]) -> Outcome:
-    """Push what ran before a run to the switches that run its configuration."""
+    """Push the configurations from before a run to the switches that still run its configuration."""
 
     def then(name: str) -> str:
         """Return the name that a switch had in that run."""
@@ -160,7 +160,7 @@ def _restore_options(setting: Setting, run: Run) -> Setting:
     """Return the setting with the options of an earlier run, except those on the command line now.
 
     Raises:
-        RefusedError: FAB9124, the journal does not state them.
+        PushRefusedError: FAB9124, the journal does not state them.
     """
     try:
         begun = Options.of(run.options)
@@ -171,10 +171,10 @@ def _restore_options(setting: Setting, run: Run) -> Setting:
 
 
 def _require_hook(setting: Setting, run: Run) -> None:
-    """Hold a run that is ended, or taken back, to the image step that it began with.
+    """Require the same image step for resuming or rolling back a run as at its start.
 
     Raises:
-        RefusedError: FAB9433, it has one and no hook is named, or the other way.
+        PushRefusedError: FAB9433, the run has an image step and no hook is named, or the reverse.
     """
     if run.kind.endswith(start.HOOKED) != (setting.hook is not None):
         began = (
@@ -185,12 +185,12 @@ def _require_hook(setting: Setting, run: Run) -> None:
 
 
 def _get_hook_action(run: Run) -> str:
-    """Return what the hook of a run is called for."""
+    """Return the action for which a run calls its hook."""
     return RETURN if run.kind.endswith(RETURN + start.HOOKED) else INSTALL
 
 
 def _get_target(setting: Setting, journal: Journal, run: Run) -> Callable[[str], Files]:
-    """Return the files that a run gives to each switch.
+    """Return a function that returns the target files of a switch in a run.
 
     The journal has them for the switches that the run contacted. The others get the files of the tree, or, in a
     rollback, what they ran before the run that it undoes.
@@ -213,7 +213,7 @@ def _find_earlier_name(setting: Setting, journal: Journal, run: int, name: str) 
 
 
 def _read_stored_texts(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
-    """Return what the journal has of a switch: what it ran, and what it was to run."""
+    """Return a function that reads the configuration before a run and its target, by switch, from the journal."""
 
     def texts(name: str) -> tuple[str, str]:
         entry = journal.entry(run.id, name)

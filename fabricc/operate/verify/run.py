@@ -1,4 +1,4 @@
-"""Verify switches against the plan: a bounded number at once, and the cabling as a whole."""
+"""Verify switches against the plan: several switches in parallel, then the cabling of all of them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def verify(
     """Compare switches with the plan; nothing is changed on them.
 
     Args:
-        source: tree and fabric.
-        access: how to log in.
+        source: the built tree and its fabric.
+        access: the logins.
         only: switches to verify; empty for all.
         aspects: what to compare.
-        parallel: connections at once.
-        errors: number of interface errors of a port that is not reported.
-        progress: called with a phase, how many switches are done, and of how many.
+        parallel: maximum number of parallel connections.
+        errors: interface errors per port up to which nothing is reported.
+        progress: called with a phase, the number of finished switches, and the number of switches.
 
     Raises:
-        RefusedError: FAB9127, a switch that the fabric does not have.
+        PushRefusedError: FAB9127, a switch that the fabric does not have.
     """
     tenancy = source.fabric.tenancy
     absent = set() if tenancy and tenancy.tunnels else {Aspect.TENANTS}
@@ -101,7 +101,7 @@ def _build_report(question: Question, answers: Mapping[str, Answer]) -> Report:
 
 
 def _require_distinct(question: Question, answers: Mapping[str, Answer]) -> None:
-    """Report two names that lead to one device; this replaces the findings of the second one."""
+    """Report that one device answers for two names; this replaces the findings of the second name."""
     devices = {name: answer.device for name, answer in answers.items() if answer.device is not None}
     places = [question.source.devices[name] for name in devices]
     for first, second in (*shared_devices(devices), *shared_endpoints(question.access, places)):

@@ -34,13 +34,12 @@ class Policy:
         max_gpus_affected: GPUs that one change may take out of service.
         max_impact: the gravest impact allowed.
         require_label_for_lossless: label that a change of classes, PFC, ECN or buffers must have.
-        require_label_for_access: label that a change of who can log in must have.
-        require_label_for_control_files: label that a change of a file which decides what a push or a review
-            does must have.
-        forbid_removal: whether devices may not leave.
-        forbid_access_changes: whether who can log in may not change.
-        forbid_tenant_moves: whether no GPU and no outside party may go from one tenant to another.
-        file: where it stands, for people.
+        require_label_for_access: label that a change of logins must have.
+        require_label_for_control_files: label that a change of files which control pushes or reviews must have.
+        forbid_removal: whether removing devices is forbidden.
+        forbid_access_changes: whether changes of logins are forbidden.
+        forbid_tenant_moves: whether moving GPUs or outside parties between tenants is forbidden.
+        file: the file that contains it, for messages.
     """
 
     forbid_renumbering: bool = False
@@ -56,7 +55,7 @@ class Policy:
 
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """The policy at `path`, or the one in the folder, or one that forbids nothing; FAB9023 for what is wrong."""
+    """Return the policy at `path`, else the one in the folder, else one without limits; FAB9023 for errors in it."""
     named = path or folder / POLICY_NAME
     try:
         raw = files.read(named, limit=MAX_BYTES)
@@ -70,7 +69,7 @@ def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnost
 
 
 def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """Return the policy in `raw`, which diagnostics call `file`."""
+    """Return the policy in `raw`; messages name it `file`."""
     document = parse_yaml(raw, file)
     if not document.usable or document.diagnostics:
         return Policy(), document.diagnostics
@@ -87,7 +86,7 @@ def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
 
 
 def as_policies_write(labels: Iterable[str], policies: Iterable[Policy]) -> frozenset[str]:
-    """Return the labels in the case of the policies, where names that differ in case alone are one label."""
+    """Return the labels in the spelling of the policies: labels that differ only in case are the same."""
     written = {
         label.casefold(): label
         for policy in policies
@@ -98,7 +97,7 @@ def as_policies_write(labels: Iterable[str], policies: Iterable[Policy]) -> froz
 
 
 def own_labels(policies: Iterable[Policy], spec: str) -> tuple[Diagnostic, ...]:
-    """FAB9044 for approvals by a label that CI sets by itself."""
+    """Report FAB9044 for each required label that CI sets itself, so that it approves nothing."""
     remedy = "Name a label that only people set"
     return tuple(
         Diagnostic(

@@ -1,4 +1,4 @@
-"""One device in the view of the comparison: its facts, its ports and their far ends, without secrets."""
+"""A device as the comparison reads it: its facts, its ports and their far ends, without secrets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PortView:
 
     @property
     def identity(self) -> str:
-        """Return what stays when port names and numbers change: the far end, and which of the links to it."""
+        """Return a key that survives other port names and numbers: the far end and the index of the link to it."""
         return f"{self.peer}#{self.ordinal}"
 
 
@@ -55,7 +55,7 @@ class DeviceView:
         sessions: neighbor key as facts have it -> port name.
         rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
         classes: the traffic classes of the fabric; none where they are not known.
-        unsent: code points that nobody sends.
+        unsent: code points that no host sends.
         unread: lines of its configuration that the reader does not know, of devices whose text was read.
         pools: entries of the fabric's prefix lists that the spec plans for it.
         behind: rails that a device without ports serves, with their GPUs.
@@ -83,7 +83,7 @@ class DeviceView:
         return {port.identity: name for name, port in self.ports.items()}
 
     def reach(self, port: str | None = None) -> dict[Rail, Fraction]:
-        """Return the rails behind one port, or behind the whole device, with their GPUs; further networks likewise."""
+        """Return the rails, of all networks, behind one port or the whole device, with their GPUs."""
         found: dict[Rail, Fraction] = dict(self.behind)
         for name in self.ports if port is None else (port,):
             view = self.ports.get(name)
@@ -143,7 +143,7 @@ def numbered_ports(
 def switch_view(
     switch: Switch, planned: Facts, rail_gpus: Fraction, others: Mapping[str, Fraction] = MappingProxyType({})
 ) -> DeviceView:
-    """Return a planned switch; `planned` is what its back end states of it."""
+    """Return the view of a planned switch; `planned` contains the facts from its back end."""
     facts = dict(planned)
     platform = f"{switch.nos} {switch.release}".strip()
     facts.update(identity_facts(switch.model.name, platform))
@@ -170,7 +170,7 @@ def _planned_pools(switch: Switch) -> frozenset[str]:
 
 
 def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
-    """Return a planned host."""
+    """Return the view of a planned host."""
     facts = dict(planned)
     facts["device/model"] = host.model.name
     ports = {}
@@ -185,12 +185,12 @@ def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
 
 
 def identity_facts(model: str, platform: str) -> Facts:
-    """Return what a switch is, which no configuration states."""
+    """Return the model and platform of a switch, which no configuration contains."""
     return {"device/model": model, "device/platform": platform}
 
 
 def cable_facts(port: str, length_m: int, medium: str) -> Facts:
-    """Return the cable of a port, which no configuration states."""
+    """Return the cable of a port, which no configuration contains."""
     return {f"interface[{port}]/cable/length_m": length_m, f"interface[{port}]/cable/medium": medium}
 
 

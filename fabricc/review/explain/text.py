@@ -1,4 +1,4 @@
-"""An explanation as text, aligned fields with formulas in symbols and in numbers, and as plain values for JSON."""
+"""Format an explanation: as aligned text with formulas in symbols and in numbers, and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _step_lines(rows: Sequence[Row], width: int) -> Iterator[Line]:
 
 
 def origin_text(origin: Origin) -> str:
-    """Return one input: its place and the line there, or what decided it."""
+    """Return one input of a formula as text: its place and line in the spec, or what decided it."""
     if origin.position is not None:
         return f"{place_text(origin.position)}  {origin.snippet or f'{origin.key} {origin.value}'}"
     if origin.source is Source.DEFAULT:
@@ -111,7 +111,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def _first_sentence(note: str) -> str:
-    """Return `: ` and the first sentence of a key's meaning; "" if that is long."""
+    """Return `: ` and the first sentence of the description of a key; "" if it is long."""
     sentence = note.partition(". ")[0].rstrip(".")
     return f": {sentence}" if sentence and len(sentence) <= _NOTE else ""
 
@@ -131,7 +131,7 @@ def _table_lines(statements: Sequence[Statement], width: int) -> Iterator[Line]:
 
 
 def _origin_summary(statement: Statement) -> str:
-    """Return in a few words where a value was decided: the place in the spec before anything else."""
+    """Return briefly where a value was decided; a place in the spec comes first."""
     for origin in statement.origins:
         if origin.position is not None and origin.source is Source.SPEC:
             return place_text(origin.position)

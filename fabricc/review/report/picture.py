@@ -41,7 +41,7 @@ _NARROWEST = 60  # of a host's box with its name
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A row of squares in a frame: where it is, and the centres of the squares drawn; all of `count` or some."""
+    """A row of squares in a frame: its place, and the centers of the drawn squares, some or all of `count`."""
 
     x: float
     y: float
@@ -72,7 +72,7 @@ def draw_picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
 
 
 def _left_column(fabric: Fabric, seen: Scene) -> Iterator[str]:
-    """Yield the column of words on the left: tiers in bold, the links between them below."""
+    """Yield the captions on the left: tiers in bold, the links between them below."""
     y = float(_MARGIN)
     if fabric.shape.cores:
         yield from _draw_label(y + 20, seen.tiers[TierName.CORE])
@@ -173,7 +173,7 @@ def _draw_switches(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[
 
 
 def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
-    """Links of one plane's spines to its cores, as a bundle."""
+    """Yield the links of one plane's spines to its cores, as a bundle."""
     for upper in uppers:
         yield _draw_bundle(lower.x, lower.x + lower.width, lower.y, upper, lower.plane)
 
@@ -321,7 +321,7 @@ def draw_rect(x: float, y: float, width: float, height: float, style: str, radiu
 
 
 def draw_text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
-    """Return a line of text; `content` may come from anyone."""
+    """Return a line of text; `content` is untrusted and gets escaped."""
     named = f' class="{style}"' if style else ""
     return (
         f'<text{named} x="{format_number(x)}" y="{format_number(y)}" '

@@ -1,4 +1,4 @@
-"""The visible part of a fabric: a few pods and units drawn, the others counted, and the words next to them."""
+"""Select the visible part of a fabric: a few pods and units, the number of the others, and the captions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CROSSING = 4
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit drawn: its name, the hosts on its ToRs by name, GPUs, ToRs, and links of these to each spine."""
+    """A drawn unit: its name, the names of its hosts, GPUs, ToRs, and the links of a ToR to each spine."""
 
     name: str
     hosts: tuple[str, ...]
@@ -36,7 +36,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod drawn; `units` has None in the place of `left_out` ones."""
+    """A drawn pod; in `units`, None stands for the `left_out` units."""
 
     number: int
     units: tuple[Unit | None, ...]
@@ -92,7 +92,7 @@ _CABLE_KINDS = {
 
 
 def _select_shown(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
-    """Return all numbers, or the first and last around None, with the number of omitted ones; of one, the first."""
+    """Return all numbers, or the first and last ones around None, and the number of omitted ones."""
     if len(numbers) <= most:
         return tuple(numbers), 0
     if most == 1:
@@ -137,7 +137,7 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
 
 
 def _tor_links(fabric: Fabric) -> list[int]:
-    """Links of a ToR with hosts to each spine: the numbers that there are, the largest first."""
+    """Return the distinct numbers of links from a ToR with hosts to each spine, the largest first."""
     serving = (unit.group for unit in fabric.units.values() if unit.border is None)
     return sorted({fabric.tor_links[group] for group in serving}, reverse=True)
 

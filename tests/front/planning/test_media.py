@@ -44,7 +44,7 @@ def test_the_reach_follows_the_speed_of_a_lane(
 
 def test_the_remedy_names_a_medium_that_reaches() -> None:
     (wrong,) = find_wrong_cables(host={"medium": "dac", "length_m": 5})
-    assert wrong.help == "Use aec, or a cable of 2 m at the most."
+    assert wrong.help == "Use aec, or a cable of at most 2 m."
     assert find_wrong_cables(host={"medium": "aec", "length_m": 5}) == []
 
 

@@ -25,7 +25,7 @@ TTL_SECURITY_HOPS = 1
 """A neighbor one hop away sends TTL 255, and no other does (RFC 5082)."""
 
 SWITCHES = {"multipath_relax": ("path-selection", "multipath", "aspath-ignore")}
-"""Attributes of a process that NVUE has as a switch, which is on or off -> its keys below `bgp`."""
+"""Attribute of a BGP process that is `on` or `off` in NVUE -> its keys below `bgp`."""
 
 CLAUSE = ("prefix_list", "community_list", "local_preference")
 """Parts of a clause that are separate facts."""
@@ -46,7 +46,7 @@ DEPARTURES = (
 
 
 def router(switch: Switch, release: Release) -> Tree:
-    """Everything below `router`."""
+    """Return the NVUE tree below `router`."""
     bgp = switch.bgp
     tree: Tree = {
         "bgp": {"autonomous-system": bgp.asn, release.enable: release.on, "router-id": bgp.router_id},
@@ -65,7 +65,7 @@ def has_adaptive_routing(switch: Switch) -> bool:
 def global_next_hops(switch: Switch) -> frozenset[str]:
     """Return the inbound route maps that take the global one of two IPv6 next hops, by name.
 
-    With adaptive routing several peerings to one router want it, whose link-local address is the same on each
+    With adaptive routing, parallel sessions to one router need it, because its link-local address is the same on each
     (NVIDIA, Equal Cost Multipath Load Sharing, IPv6 Next Hop Preference).
     """
     if not has_adaptive_routing(switch):
@@ -84,12 +84,12 @@ def prefers_global(clause: Clause) -> bool:
 
 
 def adaptive_routing(switch: Switch, release: Release) -> Tree:
-    """Return the switch of adaptive routing below `router`, and below the `router` of each port to another switch."""
+    """Return the setting that enables adaptive routing, below `router` and below the `router` of fabric ports."""
     return {"adaptive-routing": {release.enable: release.on}} if has_adaptive_routing(switch) else {}
 
 
 def vrf(switch: Switch, release: Release) -> Tree:
-    """Everything below `vrf`."""
+    """Return the NVUE tree below `vrf`."""
     bgp = switch.bgp
     static = tenants.static_trees(switch.static_routes)
     carried: Tree = tenants.evpn_family(None, release) if bgp.evpn_sessions else {}
@@ -147,7 +147,7 @@ def _neighbor_tree(session: Session) -> Tree:
 
 
 def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
-    """Peer groups are per transport, since what a group activates is."""
+    """Yield a peer group for each transport, because the activated address families differ by transport."""
     return ((group.name + GROUP_SUFFIXES[kind], group, kind) for group, kind in bgp.groups_in_use)
 
 

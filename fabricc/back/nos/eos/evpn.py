@@ -13,7 +13,7 @@ from fabricc.back.nos.base import ROUNDED, Departure
 from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.eos.foreign import peering, switching
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
-from fabricc.back.nos.eos.words import DISCARD, default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import DISCARD, default_rows, setting_rows, stored_rows
 from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
@@ -153,7 +153,7 @@ _TARGETS = (
     Entry("route-target export [evpn] <word>", "export"),
     Keep("rd <word>", "distinguisher"),
 )
-_ELSEWHERE = kept_rows("setting", 2, (
+_ELSEWHERE = stored_rows("setting", 2, (
     "rd evpn domain <rest>", "route-target import evpn domain <rest>", "route-target export evpn domain <rest>",
     "route-target import export evpn domain <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> <rest>",
     "route-target <word> evpn route-map <rest>", "route-target <word> auto <rest>", "no redistribute <rest>",
@@ -172,13 +172,13 @@ BGP_ROWS: Sequence[Row] = (
     Block("vrf <word>", "vrf", (
         *_TARGETS,
         *(Entry(f"route-target {way} (vpn-ipv4|vpn-ipv6) <word>", f"vpn {way}") for way in ("import", "export")),
-        *kept_rows("setting", 2, (
+        *stored_rows("setting", 2, (
             "route-target <word> evpn route-map <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> route-map <rest>",
             "route-target <word> <word> <word> <rest>", "rd evpn domain <rest>",
         )),
         Block("evpn multicast", "", (
-            *kept_rows("setting", 2, ("gateway dr election algorithm <rest>", "transit", "address-family <rest>")),
-            Block("address-family <word>", "", kept_rows("setting", 3, ("transit",))),
+            *stored_rows("setting", 2, ("gateway dr election algorithm <rest>", "transit", "address-family <rest>")),
+            Block("address-family <word>", "", stored_rows("setting", 3, ("transit",))),
         )),
         Keep("router-id <address4>", "router_id"),
         Keep("redistribute connected", "redistribute_connected"),

@@ -20,9 +20,9 @@ MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of 
 SYSLOG_PROFILE = "FABRICC-SYSLOG"  # TLS profile of log servers
 SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
 GRPC_PORT = 6030  # of gNMI unless `port` sets another
-# EOS's own list in front of its CPU, `default-control-plane-acl`, knows gNMI at that port alone and cannot be changed.
-# What stands for it in the management VRF lets in what that list does of the services there, and gNMI (Arista openmgmt,
-# Securing Management Services).
+# The built-in ACL of EOS, `default-control-plane-acl`, permits gNMI at that port alone and cannot be changed. The ACL
+# that replaces it in the management VRF permits the same management services, and gNMI (Arista openmgmt, Securing
+# Management Services).
 CONTROL_PLANE = (
     "permit icmp any any", "permit ip any any tracked", "permit tcp any any eq ssh",
     "permit tcp any any eq https", "permit udp any any eq snmp", "permit udp any any eq ntp",
@@ -72,7 +72,7 @@ COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
 
 
 def expand_ports(text: str) -> Captured:
-    """Return a port, or several, as EOS prints them also where somebody typed a beginning."""
+    """Return ports by their full names, although a user may have typed an abbreviation."""
     found = _TYPED.match(text)
     if found is None or found[1] in KINDS:
         return rows.parse_ports(text)
@@ -81,7 +81,7 @@ def expand_ports(text: str) -> Captured:
 
 
 def secret_reference(secret: str) -> str:
-    """Return a reference to a secret as it stands; of any other secret only that there is one."""
+    """Return a reference to a secret unchanged; any other secret is masked."""
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
@@ -96,7 +96,7 @@ def catalog_settings(switch: Switch) -> Mapping[str, Any]:
 
 
 def asic_family(switch: Switch) -> str:
-    """`trident` or `sand`, by which EOS spells what concerns the ASIC."""
+    """Return `trident` or `sand`: EOS uses other keywords for each ASIC family."""
     return str(catalog_settings(switch)["family"])
 
 
@@ -106,18 +106,18 @@ def management_interface(switch: Switch) -> str:
 
 
 def control_plane(management: Management) -> list[str]:
-    """Return the rules of the list in front of the CPU in the management VRF; none where EOS's own serves."""
+    """Return the rules of the control-plane ACL of the management VRF; none if the ACL of EOS suffices."""
     port = management.gnmi_port
     return [] if port in (None, GRPC_PORT) else [*CONTROL_PLANE, f"permit tcp any any eq {port}"]
 
 
 def is_trident(switch: Switch) -> bool:
-    """Return whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
+    """Return whether the ASIC belongs to the family with configurable buffers (Trident and Tomahawk)."""
     return asic_family(switch) == TRIDENT
 
 
 def counts_in_profiles(switch: Switch) -> bool:
-    """Return whether a QoS profile may count marks, as from EOS 4.31 (published notes)."""
+    """Return whether a QoS profile can count ECN marks: since EOS 4.31 (release notes)."""
     return switch.release not in COUNTS_ON_PORTS
 
 
@@ -148,11 +148,11 @@ def service_ports(model: SwitchModel) -> list[str]:
 
 
 def setting_rows(path: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
-    """Each pattern as a fact `path[words]` with its `<rest>` as the value, or `true`.
+    """Return a row for each pattern: the fact `path[words]`, with the text of `<rest>` or `true` as its value.
 
     Args:
-        path: of the facts; captures of the blocks around may be in it.
-        outer: how many captures those are.
+        path: prefix of the facts; it may contain captures of the enclosing blocks.
+        outer: the number of those captures.
         patterns: words, captures of a word, and at the end `<rest>`; or `...` for what is left as a part of the key, of
             lines that there may be several of.
         about: words in front of those of the line, such as the block that it is in; captures may be in them.
@@ -160,8 +160,8 @@ def setting_rows(path: str, outer: int, patterns: Iterable[str], about: str = ""
     return tuple(Fact(*_name_row(path, outer, pattern, about)) for pattern in patterns)
 
 
-def kept_rows(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
-    """Return rows like `settings` whose values are stored in the scope of their block under `name[words]`."""
+def stored_rows(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
+    """Return rows like `setting_rows`, whose values are stored in the scope of their block under `name[words]`."""
     return tuple(Keep(*_name_row(name, outer, pattern, about)) for pattern in patterns)
 
 

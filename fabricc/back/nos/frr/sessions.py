@@ -18,7 +18,7 @@ FAMILIES = ("ipv4", "ipv6")
 FURTHER = ("ipv4 vpn", "ipv6 vpn", "ipv4 labeled-unicast", "ipv6 labeled-unicast")
 """Families that a session has only if it activates them."""
 ALLOWED_AS = 3
-"""The limit of the own AS number in a path for `allowas-in` without a number (user guide, BGP)."""
+"""How often a path may contain the own AS number with `allowas-in` without a number (user guide, BGP)."""
 FARTHEST = 255
 """Hops of `ebgp-multihop` without a number."""
 _BFD = ("bfd_on", "bfd_profile")
@@ -32,9 +32,9 @@ _FURTHER_JOINT = (
     "filter_out", "send_community",
 )  # fmt: skip
 _FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged", "as_override")
-"""Statements whose value is the families that they are made of."""
+"""Statements whose value is the list of families that have them."""
 _MEMBER = frozenset({"group", "remote_asn", "description"})
-"""Statements that members of a peer group usually have themselves."""
+"""Statements that usually differ between the members of a peer group."""
 _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
 
 
@@ -50,7 +50,7 @@ def _remote_values(number: Value) -> dict[str, Value]:
 
 
 def _password_value(text: str) -> str:
-    """Return a reference to a secret of a spec; of any other only that there is one."""
+    """Return a reference to a secret of a spec unchanged; any other secret is masked."""
     return text if text.startswith(SECRET_PREFIX) else SET
 
 
@@ -95,7 +95,7 @@ NEGATED: tuple[Row, ...] = (
         for words in ("enforce-first-as", "send-nexthop-characteristics")
     ),
 )
-"""And behind `no`."""
+"""Rows of the process that begin with `no`."""
 
 
 def of_family(family: str) -> tuple[Row, ...]:
@@ -189,9 +189,9 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
 def _session_facts(
     values: Mapping[str, StoredValue], default: Mapping[str, StoredValue]
 ) -> list[tuple[str, Value, int]]:
-    """Return statements of a session except its far end, (name, value, line), by its families.
+    """Return the statements of a session by its families, without its far end: (name, value, line).
 
-    `default` are the families active by default. The line is 0 without a line.
+    `default` contains the families that are active by default. The line is 0 for a default value.
     """
     carried = {f: values.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
     active = [f for f, (value, _) in carried.items() if value == "true"]
@@ -236,7 +236,7 @@ def _rare_facts(values: Mapping[str, StoredValue], active: list[str]) -> dict[st
 
 
 def _of_evpn(name: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
-    """Yield what a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
+    """Yield the facts of a session about EVPN routes, whose next hops FRR keeps by default: (path, value, line)."""
     active, at = values.get("evpn active", ("false", 0))
     if active == "false":
         return

@@ -128,7 +128,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State lists, communities, AS paths and policies, and what the forwarding table takes."""
+    """State lists, communities, AS paths and policies, and the policies of the forwarding table."""
     scope = document.scope
     for name, listed in scope.each("filter list").items():
         rules = [
@@ -179,7 +179,7 @@ def _prefix_rules(prefix: str, scope: Scope) -> Iterator[StoredValue]:
 
 
 def suppresses_contributors(document: Document) -> bool:
-    """Return whether some policy keeps what an aggregate is made of."""
+    """Return whether some policy suppresses the contributing routes of an aggregate."""
     return any(
         "contributes" in term.values and _term_action(term) == REJECT
         for statement in document.root.each("policy").values()
@@ -195,7 +195,7 @@ def selects_for_bgp(document: Document, name: str) -> bool:
 
 
 def accepted_protocols(document: Document, name: str, depth: int = 3) -> Iterator[str]:
-    """Yield the protocols whose routes a policy names and accepts, also by way of the policies that it names."""
+    """Yield the protocols whose routes a policy accepts by name, directly or through policies that it references."""
     statement = document.root.each("policy").get(name)
     for term in (*statement.each("term").values(), statement) if statement and depth else ():
         if _term_action(term) == ACCEPT:
@@ -235,7 +235,7 @@ def _put_ordered(document: Document, name: str, statement: Scope) -> None:
 
 
 def _put_term(document: Document, policy: str, name: str, term: Scope) -> tuple[str, int]:
-    """State a term; its summary and the line of its action. What makes a clause counts in a numbered one alone."""
+    """State a term; return its summary and the line of its action. Only a numbered term becomes a clause."""
     action, line = term.values.get("action", ("next term", term.line))
     kinds = ["aggregate-contributor"] if "contributes" in term.values else []
     summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
@@ -301,7 +301,7 @@ _NAMED = {
 
 
 def _join_names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:
-    """Return the names of a kind, joined; a name of nothing is listed as well."""
+    """Return the names of a kind, joined; undefined names are included."""
     found = term.table(kind)
     for name, (_, line) in found.items():
         if not any(name in document.root.each(each) for each in of):

@@ -1,4 +1,4 @@
-"""Routing that SONiC's tables hold in place of `frr.conf`: those of bgpcfgd, and those of frrcfgd.
+"""Read the routing tables of SONiC that replace `frr.conf`: those of bgpcfgd and of frrcfgd.
 
 bgpcfgd (src/sonic-bgpcfgd) has neighbors by address and takes the rest from its templates. frrcfgd
 (src/sonic-frr-mgmt-framework) has tables for all of FRR, keyed by routing instance, neighbor and address family.
@@ -177,7 +177,7 @@ def _put_leaves(document: Document, prefix: str, row: Scope, leaves: Mapping[str
 
 
 def _key_parts(key: str, count: int) -> list[str]:
-    """Return the parts of a key, of which the last may have bars itself; empty ones where it has fewer."""
+    """Split a key into parts; the last part may contain `|`, missing parts are empty."""
     parts = key.split("|", count - 1)
     return parts + [""] * (count - len(parts))
 
@@ -253,7 +253,7 @@ def _finish_sessions(document: Document) -> None:
             }
             document.put_all(
                 (f"{_vrf_prefix(vrf)}bgp/neighbor[{peer}]/{leaf}", value, line or row.line)
-                for leaf, value, line in (*_of_session(peer, stored), *_of_families(by_family))
+                for leaf, value, line in (*_session_facts(peer, stored), *_family_facts(by_family))
             )
     for name, row in rows_of(document, "BGP_PEER_RANGE").items():
         ranges, line = row.values.get("ip_range", ("", row.line))
@@ -265,8 +265,8 @@ def _finish_sessions(document: Document) -> None:
         document.put(f"{_vrf_prefix(vrf)}bgp/listen[{seen}]", value_of(row, "peer_group"), row.line)
 
 
-def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
-    """Yield what a neighbor states, with its group's fields; (leaf, value, line)."""
+def _session_facts(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[str, Value, int]]:
+    """Yield the facts of a neighbor, including those of its peer group: (leaf, value, line)."""
     for field, leaf in _SESSION.items():
         if field in values:
             value, line = values[field]
@@ -292,8 +292,8 @@ def _of_session(peer: str, values: Mapping[str, StoredValue]) -> Iterator[tuple[
             yield f"setting[{field}]", str(values[field][0]), values[field][1]
 
 
-def _of_families(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterator[tuple[str, Value, int]]:
-    """Yield what it states of address families; (leaf, value, line)."""
+def _family_facts(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterator[tuple[str, Value, int]]:
+    """Yield the facts of a neighbor's address families: (leaf, value, line)."""
     active = {
         _FAMILIES.get(name, name): stored
         for name, stored in by_family.items()

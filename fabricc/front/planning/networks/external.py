@@ -46,7 +46,7 @@ def add_external(
     """Return the fabric with the spec's external links; an impossible one is a finding with a remedy from `planner`."""
     if not spec.external:
         return fabric
-    findings.extend(shared_ends([spec]))
+    findings.extend(find_shared_ends([spec]))
     wanted = {link.at for outsider in spec.external for link in outsider.links}
     switches = {name: at for at in fabric.switch_ids() if (name := fabric.name(at)) in wanted}
     exits: dict[str, dict[str, Exit]] = {}
@@ -86,16 +86,16 @@ def add_external(
     return planned
 
 
-def moved_out(
+def move_external_links(
     spec: ClusterSpec, fabric: Fabric, naming: Naming
 ) -> tuple[ClusterSpec, dict[KeyPath, object]] | None:
     """Move each external link to a free port of the same switch in another shape; return the spec and the changed keys.
 
-    A link keeps its port where that is free. None where a switch is not there, or has no such port left.
+    A link keeps its port if that port is free. None if a switch does not exist, or has no free port of that speed.
 
     Args:
         spec: the spec of that shape.
-        fabric: its plan without ways out.
+        fabric: its plan without external links.
         naming: the interface to network operating systems.
     """
     wanted = {link.at for outsider in spec.external for link in outsider.links}
@@ -125,7 +125,7 @@ def moved_out(
     return replace(spec, external=tuple(parties)), changed
 
 
-def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
+def find_shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
     """Report FAB3181: a port of an outside device that is the far end of two links."""
     taken: dict[tuple[str, str], str] = {}
     for spec in specs:
@@ -184,7 +184,7 @@ def _choose_port(
 
 
 def _free_ports(link: ExternalLink, choices: tuple[str, ...]) -> str:
-    """Return the free ports: those most similar to the requested one, else the last ones."""
+    """Return a remedy with free ports: those with names like the requested one, else the last ones."""
     close = get_close_matches(link.port, choices, n=_SHOWN, cutoff=0.8) or choices[-_SHOWN:]
     return f"Of {plural(len(choices), 'port')} free for {link.speed_gbps}G there: {', '.join(close)}."
 
@@ -192,7 +192,7 @@ def _free_ports(link: ExternalLink, choices: tuple[str, ...]) -> str:
 def _count_reserved(
     spec: ClusterSpec, name: str, tier: str, gbps: int, naming: Naming, planner: Planner
 ) -> str:
-    """Find how many ports to reserve so that one is free on a switch."""
+    """Return a remedy with the number of ports to reserve so that one is free on a switch."""
     requested: Tier = getattr(spec, tier)
     for more in _MORE:
         ports = requested.reserved_ports + more
@@ -218,8 +218,8 @@ def _list_choices(
 ) -> dict[str, _Choice]:
     """List the ports that an external link of a speed can have, in panel order.
 
-    In a cage that the plan uses, those of that speed that it leaves free; else the ports that the cage has when it is
-    divided for that speed, where no other external link has divided it for another.
+    A cage that the plan uses offers its free ports of that speed. Any other cage offers the ports of a split for that
+    speed, unless another external link needs a different split.
     """
     layout, kept = links.port_layout(fabric, at), _reserved_slots(fabric, at)
     names = links.port_names(fabric, at)

@@ -16,7 +16,7 @@ from fabricc.fabric import links
 from fabricc.fabric.addresses import ASN_BLOCK, Pool
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
-from fabricc.front.planning.networks.external import shared_ends
+from fabricc.front.planning.networks.external import find_shared_ends
 from fabricc.front.planning.networks.tenants import with_closed_ports
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.evpn import SECTION, list_subnets
@@ -166,7 +166,7 @@ def check_networks(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> I
     """Check that two networks of one cluster do not share addresses, names, ASNs or ports of hosts."""
     yield from _check_addresses(specs, fabrics)
     yield from _ways_out(specs, fabrics)
-    yield from shared_ends(specs)
+    yield from find_shared_ends(specs)
     yield from _given_links(specs, fabrics)
     yield from _check_asns(specs, fabrics)
     yield from _check_ports(specs, fabrics)

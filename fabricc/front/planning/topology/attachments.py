@@ -1,7 +1,7 @@
 """Attach the hosts of each group: spread their ports over planes, rails and the ToRs of a unit.
 
 Hosts with GPUs decide what a unit is: how many ToRs it has, and for which NIC ports. A port of a host without GPUs, or
-of a further network, belongs to no GPU, so such ports are dealt out over what there is: two ports are one rail on the
+of a further network, belongs to no GPU, so such ports are spread over the existing ToRs: two ports form one rail on the
 pair of ToRs of a dual-ToR fabric, or one rail over two planes, and two rails elsewhere.
 """
 
@@ -29,7 +29,7 @@ def attach_groups(spec: ClusterSpec, models: Models) -> tuple[Attachment, ...]:
     """Return host group index -> how its hosts are attached.
 
     Raises:
-        UnfitError: hosts that no unit of this fabric can be wired to.
+        UnfitError: no unit of this fabric can connect the hosts of a group.
     """
     hosts, groups = models.hosts, spec.gpus.groups
     leading = find_leading_group(hosts, range(len(groups)))
@@ -227,7 +227,7 @@ def _too_many_tors(spec: ClusterSpec, index: int, own: Attachment, home: Attachm
 
 
 def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -> Attachment:
-    """Return the number of sets of ToRs that a unit has for the group; a rack is one set."""
+    """Return the attachment with the number of sets of ToRs that a unit has for the group; a rack is one set."""
     names = [group.name for group in spec.gpus.groups]
     beside = spec.gpus.groups[index].beside
     if beside is not None:
@@ -238,7 +238,7 @@ def _in_sets(spec: ClusterSpec, index: int, own: Attachment, home: Attachment) -
 
 
 def _number_tor_ports(index: int, own: Attachment, every: Sequence[Attachment]) -> Attachment:
-    """Set the number of its first port on a ToR: after the ports of the unit's own hosts and of earlier groups."""
+    """Return the attachment with its first port on a ToR: after the ports of the unit's hosts and of earlier groups."""
     if own.beside is None:
         return own
     earlier = [every[own.beside], *(each for each in every[:index] if each.beside == own.beside)]

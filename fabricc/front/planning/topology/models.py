@@ -39,7 +39,7 @@ class Models:
     """Catalog entries of a spec: hosts per group, the switch of each tier, and those of single switches by name.
 
     Attributes:
-        known: switches to name in remedies; empty where no remedy is printed.
+        known: switches for remedies; empty if no remedy is printed.
     """
 
     hosts: tuple[HostModel, ...]
@@ -51,7 +51,7 @@ class Models:
 
     @property
     def switches(self) -> dict[TierName, SwitchModel]:
-        """By tier, of those that there are."""
+        """Return the models of the existing tiers."""
         tiers = (TierName.TOR, self.tor), (TierName.SPINE, self.spine), (TierName.CORE, self.core)
         return {tier: model for tier, model in tiers if model is not None}
 
@@ -64,10 +64,10 @@ class RequestedTier(NamedTuple):
 
 
 class Naming(Protocol):
-    """The interface of planning to the network operating systems, which it does not know."""
+    """The interface between planning and the network operating systems."""
 
     def names(self) -> tuple[str, ...]:
-        """Every NOS there is."""
+        """Return the names of all NOSes."""
         ...
 
     def supports(self, nos: str, model: SwitchModel) -> bool:
@@ -75,7 +75,7 @@ class Naming(Protocol):
         ...
 
     def releases(self, nos: str) -> tuple[str, ...]:
-        """The releases that are known, ascending."""
+        """Return the known releases, ascending."""
         ...
 
     def release(self, nos: str, release: str | None) -> str:
@@ -142,9 +142,9 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
 
 
 def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index: int) -> HostModel:
-    """Return the host model with its ports for a further network in the place of its rails.
+    """Return the host model with its ports for a further network instead of its rails.
 
-    One that names none for it, of hosts that are not on the rails, has the ports that it would have there.
+    A host that is not on the rails and has no ports for this network uses its rail ports.
     """
     model = _host_model(spec, catalog, index)
     if (ports := model.networks.get(network.ports)) is None:
@@ -232,10 +232,10 @@ _MOST_SIBLINGS = 8
 
 
 def _name_siblings(naming: Naming, nos: str, model: SwitchModel, others: Mapping[str, SwitchModel]) -> str:
-    """Return boxes to use in the place of one on which no system runs, after a comma; "" for none.
+    """Return a remedy with switches that can replace a model without a system, after a comma; "" for none.
 
-    Those with its ASIC and ports on which the NOS runs. Otherwise those with its ASIC and ports and another system, and
-    the smallest ones on which the NOS runs with its ports, or with its bandwidth.
+    These have the same ASIC and ports and run the NOS. Otherwise they have the same ASIC and ports with another system,
+    or are the smallest ones that run the NOS with the same ports or bandwidth.
     """
     cages, speed = cage_count(model), _top_speed(model)
     able = [each for each in others.values() if naming.supports(nos, each)]
@@ -366,14 +366,14 @@ def _vendor_build(
 def _missing_build(
     spec: ClusterSpec, build: support.Flavor, nos: str, model: SwitchModel, *path: str | int
 ) -> Diagnostic:
-    """Warn that only a vendor's build of a system has the switch."""
+    """Warn that only a vendor's build of a system supports the switch."""
     message = f"the community image of {nos} lacks {model.title}: only {build.title} has it"
     help_ = f"Write `nos: {nos}-{build.name}`; its files are those of a community release."
     return spec.warning("FAB3093", message, *path, help=help_)
 
 
 def _name_newest(nos: NosChoice, releases: tuple[str, ...]) -> str:
-    """Return the remedy for a release of which only the first number is written, or ""."""
+    """Return the remedy for a release that consists of its first number only, or ""."""
     written = support.release_numbers(nos.release or "")
     if len(written) != 1 or any(len(support.release_numbers(each)) == 1 for each in releases):
         return ""
@@ -413,7 +413,7 @@ def _too_old(
 
 
 def media_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3026 for each kind of link whose cable is too long at its speed; what reaches at no speed is FAB2052."""
+    """Report FAB3026 for each kind of link whose cable is too long at its speed; FAB2052 covers all speeds."""
     for kind, cable in fabric.cable_kinds.items():
         slots = list(_slots_of_kind(fabric, kind))
         if not slots or not cable.length_m <= longest_reach(cable.medium):
@@ -455,4 +455,4 @@ def _medium_remedy(length_m: float, lane_gbps: Fraction, most: Reach) -> str:
     """Return a remedy: another medium at that length, or a shorter cable."""
     others = [medium for medium in load_reaches() if find_reach(medium, lane_gbps).metres >= length_m]
     instead = f"Use {others[0]}, or " if others else ""
-    return f"{instead}a cable of {most.metres} m at the most."
+    return f"{instead}a cable of at most {most.metres} m."

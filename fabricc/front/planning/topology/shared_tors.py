@@ -44,7 +44,7 @@ def shared_tor_ports(
         pins: the lock's.
 
     Raises:
-        CrowdedError: FAB3072, a ToR has not the cages.
+        NoCagesError: FAB3072, a ToR does not have enough cages.
     """
     placed: list[Placed] = []
     for home in range(len(attached)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, setting_rows, stored_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PORT_ROWS: Sequence[Row] = (
     Keep("ip ospf cost <integer>", "ospf_cost"),
     Keep("ip ospf network <word>", "ospf_network"),
     Keep("ip ospf (message-digest-key|authentication-key) <rest>", "ospf_setting[key]", SECRET),
-    *kept_rows("ospf_setting", 1, (
+    *stored_rows("ospf_setting", 1, (
         "ip ospf authentication", "ip ospf authentication <rest>", "ip ospf hello-interval <rest>",
         "ip ospf dead-interval <rest>", "ip ospf priority <rest>", "ip ospf retransmit-interval <rest>",
         "ip ospf transmit-delay <rest>", "ip ospf neighbor bfd", "ip ospf bfd", "ip ospf mtu-ignore",
@@ -32,7 +32,7 @@ PORT_ROWS: Sequence[Row] = (
     Keep("isis metric <integer>", "isis_metric"),
     Keep("isis ipv4 metric <integer>", "isis_metric"),
     Keep("isis authentication (key|key-id) <rest>", "isis_setting[key]", SECRET),
-    *kept_rows("isis_setting", 1, (
+    *stored_rows("isis_setting", 1, (
         "isis passive", "isis passive-interface", "isis passive-interface default", "isis bfd", "isis ipv4 bfd",
         "isis network <rest>", "isis circuit-type <rest>", "isis hello padding", "isis hello-interval <rest>",
         "isis hello-multiplier <rest>", "isis hello <word> <rest>", "isis lsp <rest>", "isis priority <rest>",

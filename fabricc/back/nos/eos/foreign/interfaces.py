@@ -7,7 +7,7 @@ from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.foreign import igp, qos, switching
-from fabricc.back.nos.eos.words import SPEED_OF, default_rows, kept_rows
+from fabricc.back.nos.eos.words import SPEED_OF, default_rows, stored_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ ROWS: Sequence[Row] = (
     Entry("(ip|ipv6|mac) access-group <word> out", "access_list_out", "true"),
     Keep("encapsulation dot1q vlan <integer>", "vlan_tag"),
     Keep("vlan id <integer>", "vlan_tag"),
-    Block("encapsulation vlan", "", kept_rows("setting", 1, ("client ...",))),
+    Block("encapsulation vlan", "", stored_rows("setting", 1, ("client ...",))),
     Keep("traffic-policy input <word>", "service_policy[traffic-policy input]"),
     Keep("traffic-policy output <word>", "service_policy[traffic-policy output]"),
     Keep("service-policy type pbr input <word>", "service_policy[pbr input]"),
     Keep("service-policy type qos output <word>", "service_policy[qos output]"),
     Keep("service-policy <input|output> <word>", "service_policy[{1}]", "{2}"),
-    *kept_rows("setting", 1, (*_ALONE, *_VALUED)), *default_rows(_OFF),
+    *stored_rows("setting", 1, (*_ALONE, *_VALUED)), *default_rows(_OFF),
     Silent("lldp (transmit|receive)"),
     *default_rows(("lldp med <rest>", "lldp tlv <rest>", "link-debounce")),
     Silent("autostate"),

@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.foreign.igp import ALL
-from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, setting_rows, stored_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def neighbor_rows(outer: int) -> tuple[Row, ...]:
         Keep("maximum-routes <integer> warning-only", "setting[maximum-routes]", f"{{{outer}}} warning-only"),
         Keep("maximum-routes <integer> warning-limit <rest>", _prefix_limit),
         *policy_rows(""),
-        *(row for row in kept_rows("setting", outer, _NEIGHBOR_VALUED) if row.pattern != "passive"),
+        *(row for row in stored_rows("setting", outer, _NEIGHBOR_VALUED) if row.pattern != "passive"),
     )
 
 
@@ -133,7 +133,7 @@ def of_family(family: str, outer: int) -> tuple[Row, ...]:
     """Return lines about a neighbor in an address family whose values go by `family` and their name."""
     return (
         *policy_rows(family),
-        *kept_rows("setting", outer, (
+        *stored_rows("setting", outer, (
             "additional-paths ...", "next-hop ...", "next-hop-unchanged", "weight <rest>", "rcf ...",
             "graceful-restart", "encapsulation ...", "layer-2 ...", "domain ...", "default-route ...",
             "default-route", "missing-policy ...", "next-hop-self ...", "next-hop-self", "rib-in ...", "aigp-session",

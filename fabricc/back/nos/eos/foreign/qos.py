@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, setting_rows, stored_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ QUEUE: Sequence[Row] = (
     Keep(_MARKS, _byte_thresholds),
     Keep("random-detect ecn minimum-threshold <integer> <word> maximum-threshold <rest>", _delays),
     Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
-    *kept_rows("qos_setting", 2, _OF_QUEUE),
+    *stored_rows("qos_setting", 2, _OF_QUEUE),
 )
 """Of a queue of a profile."""
 _COMMON: Sequence[Row] = (
     Keep("qos trust cos", "trust", "cos"),
     Keep("priority-flow-control mode on", "pfc"),
     Entry("priority-flow-control priority <0-7> drop", "drop"),
-    *kept_rows("qos_setting", 1, (
+    *stored_rows("qos_setting", 1, (
         "qos cos <rest>", "qos dscp <rest>", "shape rate <rest>", "dcbx mode <rest>", "dcbx <word> <rest>",
         "priority-flow-control pause watchdog ...", "qos random-detect <rest>", "qos rewrite <rest>",
     )),
@@ -70,7 +70,7 @@ _COMMON: Sequence[Row] = (
     )),
     Silent("default qos trust"),
     Block("mc-tx-queue <integer>", "", (
-        *kept_rows("qos_setting", 2, (*_OF_QUEUE, "priority <rest>", "no priority"), "mc-tx-queue {1}"),
+        *stored_rows("qos_setting", 2, (*_OF_QUEUE, "priority <rest>", "no priority"), "mc-tx-queue {1}"),
         *default_rows(("random-detect <rest>", "shape <rest>", "bandwidth <rest>")),
     )),
 )  # fmt: skip
@@ -115,7 +115,7 @@ DEFAULT: Sequence[Row] = setting_rows("qos/setting", 1, _ACTIONS, "policy-map {0
 """Of the class of all other packets."""
 POLICY: Sequence[Row] = _policy_rows("{0}", 1)
 """Of a policy map that classifies."""
-BUFFERS: Sequence[Row] = kept_rows("qos_setting", 1, (
+BUFFERS: Sequence[Row] = stored_rows("qos_setting", 1, (
     "egress <word> <word> <word> <rest>", "ingress <word> <rest>", "ingress priority-group <word> <rest>",
 ))  # fmt: skip
 """Of a buffer profile."""

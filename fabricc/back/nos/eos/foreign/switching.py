@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, setting_rows, stored_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 VLAN_ROWS: Sequence[Row] = (
     Keep("state active", "enabled", "true"),
     Keep("state suspend", "enabled", "false"),
-    *kept_rows("setting", 1, (
+    *stored_rows("setting", 1, (
         "trunk group <word>", "private-vlan <rest>", "mac address learning <rest>", "mac address forwarding <rest>",
     )),
     *default_rows(("mac address learning", "private-vlan", "trunk group", "name", "state")),
@@ -43,14 +43,14 @@ PORT_ROWS: Sequence[Row] = (
     Keep("mlag <word>", "mlag"),
     Block("evpn ethernet-segment", "", (
         Keep("identifier <word>", "ethernet_segment"),
-        *kept_rows("setting", 1, (
+        *stored_rows("setting", 1, (
             "route-target import <rest>", "designated-forwarder ...", "redundancy <rest>", "mpls <rest>",
         )),
         *default_rows((
             "identifier", "redundancy", "designated-forwarder <rest>", "route-target import", "mpls <rest>",
         )),
     )),
-    *kept_rows("setting", 1, (
+    *stored_rows("setting", 1, (
         "switchport trunk group <word>", "switchport trunk native vlan tag", "switchport trunk private-vlan <rest>",
         "switchport phone ...", "switchport vlan translation ...", "switchport vlan forwarding <rest>",
         "switchport dot1q ...", "switchport source-interface <rest>", "switchport pvlan mapping ...",
