@@ -127,7 +127,7 @@ def _explain_doubt(part: TextSection) -> str:
     weights = _system_weights(part)
     if weights and _is_tied(weights):
         return f"it may be of {weights[0][1]} or of {weights[1][1]}"
-    return "it is no configuration, LLDP or version output of a system that is known"
+    return "it is not a configuration, LLDP or version output of a known system"
 
 
 def _read_output(text: str, system: str | None) -> Output | None:
@@ -249,7 +249,7 @@ class Section(NamedTuple):
 
 
 def text_of(content: bytes) -> str | None:
-    """Return a file's text without what terminals add; None for a file that is no text."""
+    """Return a file's text without what terminals add; None for a file that is not text."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = content.decode("utf-16", errors="replace")
     elif b"\0" in content[:_BINARY]:
@@ -360,7 +360,7 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
             )
             continue
         if text is None:
-            unread.append(report_unknown(path, "it is no text"))
+            unread.append(report_unknown(path, "it is not text"))
         elif conflict := conflict_in_output(text, path):
             line = conflict.position.line if conflict.position else 1
             unread.append(

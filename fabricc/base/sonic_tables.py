@@ -100,20 +100,20 @@ def require_tables(found: Any) -> Tables:
     (`rrclient` in sonic-config-engine's config_samples.py): they are returned as the texts that CONFIG_DB has of them.
 
     Raises:
-        ValueError: it has no tables, or a table is no mapping of rows.
+        ValueError: it has no tables, or a table is not a mapping of rows.
     """
     if not isinstance(found, dict) or not found:
         raise ValueError("it has no tables")
     tables: Tables = {}
     for name, rows in without_raw(found).items():
         if not name.isupper() or not isinstance(rows, dict):
-            raise ValueError(f"{name[:40]!r} is no table")
+            raise ValueError(f"{name[:40]!r} is not a table")
         tables[name] = {}
         for key, row in rows.items():
             if not isinstance(row, dict) or not all(
                 isinstance(one, (str, list, int, float)) for one in row.values()
             ):
-                raise ValueError(f"{name}|{key[:40]} is no row")
+                raise ValueError(f"{name}|{key[:40]} is not a row")
             tables[name][key] = {
                 field: str(one) if isinstance(one, (int, float)) else one for field, one in row.items()
             }

@@ -120,7 +120,7 @@ def _domain_findings(model: HostModel) -> Iterator[Finding]:
     if model.nvlink_domain and (not model.gpus or model.nvlink_domain % model.gpus):
         yield (
             ("nvlink_domain",),
-            f"{model.nvlink_domain} GPUs of an NVLink domain are no whole hosts of {model.gpus}",
+            f"{model.nvlink_domain} GPUs of an NVLink domain are not whole hosts of {model.gpus}",
             "Give a multiple of `gpus`.",
         )
 

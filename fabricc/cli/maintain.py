@@ -26,7 +26,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         found = _TIME.fullmatch(str(value).strip())
         days, hours, minutes = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
         if not (total := (days * 24 + hours) * 60 + minutes):
-            self.fail(f"{value!r} is no time such as 2h, 90m or 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a time such as 2h, 90m or 1h30m", param, ctx)
         return total
 
 
@@ -42,7 +42,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             found = datetime.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no time such as 2026-11-23T22:00", param, ctx)
+            self.fail(f"{value!r} is not a time such as 2026-11-23T22:00", param, ctx)
         if found.tzinfo is not None:
             self.fail("the scheduler takes its own local time: leave the zone out", param, ctx)
         return found

@@ -53,7 +53,7 @@ def command(spec: Path, network: str | None, target: Path) -> int:
 
 
 def _write_page(target: Path, text: str) -> bool:
-    """Write the page unless the file exists and is no report; return whether the file changed.
+    """Write the page unless the file exists and is not a report; return whether the file changed.
 
     Raises:
         EmitError: FAB9301, or the file cannot be written.
@@ -66,5 +66,5 @@ def _write_page(target: Path, text: str) -> bool:
             raise EmitError.from_os(error, "read") from None
         if beginning and not is_report(beginning):
             remedy = "Choose another file with `-o`, or remove that one."
-            raise EmitError("FAB9301", f"{target} is no report and is not replaced", remedy)
+            raise EmitError("FAB9301", f"{target} is not a report, so it is not replaced", remedy)
     return write_file(target, text.encode())

@@ -120,11 +120,11 @@ def read_ledger(path: Path) -> tuple[tuple[TriedLines, ...], tuple[Diagnostic, .
     document = parse_yaml(raw, str(path))
     if not document.usable or document.diagnostics:
         reason = "; ".join(one.message for one in document.diagnostics[:1]) or "no YAML"
-        return (), (_ledger_error(f"{path} is no ledger: {reason}", Position(str(path), 1)),)
+        return (), (_ledger_error(f"{path} is not a ledger: {reason}", Position(str(path), 1)),)
     breach = next(breaches(document.value, "accepted"), None)
     if breach is not None:
         at = document.key_position(tuple(breach.absolute_path))
-        return (), (_ledger_error(f"{path} is no ledger: {breach.message[:200]}", at),)
+        return (), (_ledger_error(f"{path} is not a ledger: {breach.message[:200]}", at),)
     return tuple(
         TriedLines(
             (one["model"], one["nos"], one["release"]),

@@ -176,7 +176,7 @@ def parse_targets(words: Iterable[str]) -> dict[str, Device]:
 def _parse_word(word: str) -> Device:
     system, colon, rest = word.partition(":")
     if not colon or not rest:
-        raise DeviceError("FAB9520", f"{word!r} is no target, and no file of that name is there", _FORM)
+        raise DeviceError("FAB9520", f"{word!r} is not a target, and there is no file of that name", _FORM)
     name, _, address = rest.rpartition("=")
     return _make_device(system, name or address, address, word)
 
@@ -196,12 +196,12 @@ def _in_file(path: Path) -> Iterator[Device]:
         raise DeviceError.of(document.diagnostics)
     stated = document.value
     if not isinstance(stated, dict):
-        raise DeviceError("FAB9520", f"{path} is no mapping of systems", _FORM)
+        raise DeviceError("FAB9520", f"{path} is not a mapping of systems", _FORM)
     for system, entries in stated.items():
         named = entries.items() if isinstance(entries, dict) else ((each, each) for each in _as_list(entries))
         for name, address in named:
             if not isinstance(address, str) or not isinstance(name, str):
-                message = f"{path}: a target of {system} is no text"
+                message = f"{path}: a target of {system} is not text"
                 raise DeviceError("FAB9520", message, _FORM, Position(str(path), 1))
             yield _make_device(str(system), name, address, f"{path}: {name}")
 
@@ -216,5 +216,5 @@ def _make_device(system: str, name: str, address: str, where: str) -> Device:
         known = f"Systems: {', '.join(back_ends.list_names())}."
         raise DeviceError("FAB9521", f"{where!r}: there is no system {system!r}", known)
     if not _NAME.fullmatch(name) or not address:
-        raise DeviceError("FAB9520", f"{where!r}: {name!r} is no name of a switch", _FORM)
+        raise DeviceError("FAB9520", f"{where!r}: {name!r} is not a name of a switch", _FORM)
     return Device(name, "switch", nos, release, address)

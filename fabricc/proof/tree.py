@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class TreeError(FindingsError):
-    """There is no output tree, or it does not match its manifest."""
+    """There is not an output tree, or it does not match its manifest."""
 
 
 def open_tree(tree: Path) -> tuple[Folder, bytes, manifests.Manifest]:
@@ -56,14 +56,14 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, manifests.Manifest]:
             raise TreeError("FAB0083", message, "Build again, or give another folder.")
         return folder, stated, manifest
     except OSError as error:
-        message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
+        message = f"{tree} is not an output tree: cannot read its manifest.json ({error.strerror or error})"
         below = [str(tree / each.name) for each in trees_around(tree) if each.parent == tree.absolute()]
         help_ = (
             f"Built trees in it: {', '.join(below[:3])}." if below else "Give a folder that `build` wrote."
         )
         raise TreeError("FAB6013", message, help_) from None
     except manifests.ManifestError as error:
-        message = f"{tree} is no output tree: its manifest.json was not written by a build ({error})"
+        message = f"{tree} is not an output tree: its manifest.json was not written by a build ({error})"
         at = Position(str(tree / manifests.NAME), error.line)
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
 

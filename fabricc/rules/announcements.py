@@ -179,9 +179,7 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
         }
         if single and sessions.addresses.isdisjoint(single.values()):
             path, address = next(iter(single.items()))
-            message = (
-                f"{statement.name} announces {address} of its connected routes, which is no address of it"
-            )
+            message = f"{statement.name} announces {address} of its connected routes, which is not one of its addresses"
             remedy = "Name the address of the loopback in the list."
             yield finding_at(
                 SILENT, statement.device, path, message, "foreign loopback", Severity.WARNING, remedy

@@ -184,8 +184,8 @@ def _foreign_source(statement: Statement, sessions: Sessions) -> Iterator[Findin
         address = str(value).split(" ", 1)[0]
         if sessions.addresses and address not in sessions.addresses:
             message = (
-                f"{statement.name} sets the source {address} on routes of BGP, which is no address of it: the kernel "
-                "refuses them"
+                f"{statement.name} sets the source {address} on routes of BGP, which is not one of its addresses: "
+                "the kernel refuses them"
             )
             remedy = "Name the address of the loopback."
             yield finding_at(

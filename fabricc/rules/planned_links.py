@@ -177,7 +177,7 @@ def host_ends(host: Host, reading: FileContents) -> Iterator[LinkEnd]:
 
 
 def shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
-    """The subnet of a host's address where it is not that of a link of two; None also for what is no address."""
+    """The subnet of a host's address where it is not that of a link of two; None also for what is not an address."""
     if address.endswith(("/31", "/127")):
         return None
     try:

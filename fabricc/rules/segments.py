@@ -146,7 +146,7 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     for path, source in statement.rest.items():
         if path.endswith(_SOURCES) and not _has_address(statement, str(source), sessions):
             message = (
-                f"{statement.name} sends VXLAN from {source}, which is no address of it: its VTEP stays down"
+                f"{statement.name} sends VXLAN from {source}, not one of its addresses: its VTEP stays down"
             )
             remedy = "Name the loopback that has the VTEP's address, or give this one an address."
             yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)

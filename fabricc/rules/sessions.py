@@ -156,7 +156,7 @@ def _families(stated: Value | None, evpn: bool) -> Value | None:
 
 
 def opposite_address(neighbor: str) -> str:
-    """Return the other address of a neighbor's subnet of two; "" if the neighbor is no address."""
+    """Return the other address of a neighbor's subnet of two; "" if the neighbor is not an address."""
     return sibling_address(f"{neighbor}/127" if ":" in neighbor else f"{neighbor}/31")
 
 

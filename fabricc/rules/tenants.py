@@ -237,7 +237,7 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
             yield OverlayFault(JOINED, message, vrf.path)
     source = str(statement.rest.get("evpn/source", ""))
     if is_address(source) and source not in sessions.addresses:
-        message = f"it sends VXLAN from {source}, which is no address of it"
+        message = f"it sends VXLAN from {source}, which is not one of its addresses"
         yield OverlayFault(
             TUNNEL, message, "evpn/source", "Configure the address, or another source of VXLAN."
         )

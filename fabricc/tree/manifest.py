@@ -94,13 +94,17 @@ class Manifest:
             raise ManifestError(f"unknown key {ascii(min(unknown))[:80]}")
         cluster, version, spec = (_text_value(stated, key) for key in ("cluster", "version", "spec"))
         if not is_cluster(cluster):
-            raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line_of(content, cluster))
+            raise ManifestError(
+                f"{ascii(cluster)[:80]} is not the name of a cluster", _line_of(content, cluster)
+            )
         if "/" in spec:
-            raise ManifestError(f"{ascii(spec)[:80]} is no file name", _line_of(content, spec))
+            raise ManifestError(f"{ascii(spec)[:80]} is not a file name", _line_of(content, spec))
         inputs, files = (_digest_table(stated, key, content) for key in ("inputs", "files"))
         for path, digest in files.items():
             if not is_path(path):
-                raise ManifestError(f"{ascii(path)[:80]} is no file name in a tree", _line_of(content, path))
+                raise ManifestError(
+                    f"{ascii(path)[:80]} is not a file name in a tree", _line_of(content, path)
+                )
             if not digest:
                 raise ManifestError(f"{path[:80]} has no digest", _line_of(content, path))
         return Manifest(cluster, version, spec, inputs, files)
@@ -128,7 +132,7 @@ def _digest_table(stated: Mapping[str, object], name: str, content: bytes) -> di
         raise ManifestError(f"`{name}` is missing or no table")
     for key, value in table.items():
         if (len(key) > _LONGEST and name != "files") or not key.isprintable():
-            raise ManifestError(f"{ascii(key)[:80]} is no name of a file", _line_of(content, key))
+            raise ManifestError(f"{ascii(key)[:80]} is not a name of a file", _line_of(content, key))
         if not isinstance(value, str) or (value and not _SHA256.fullmatch(value)):
             raise ManifestError(f"{ascii(key)[:80]} has no SHA-256", _line_of(content, key))
     return table
@@ -169,7 +173,7 @@ def checked_path(path: str) -> str:
     if is_path(path):
         return path
     raise EmitError(
-        "FAB7004", f"{path!r} is no file name for an output tree", "Rename the device or cluster."
+        "FAB7004", f"{path!r} is not a file name for an output tree", "Rename the device or cluster."
     )
 
 

@@ -313,8 +313,8 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
     [
         ("su001-host01,ilo,172.24.9.9", "FAB3121 nothing has a management address as 'su001-host01 ilo' It has eno3"),
         ("su001-host99,bmc,172.24.9.9", "FAB3121 nothing has a management address as 'su001-host99 bmc'"),
-        ("su001-host01,bmc,172.25.0.9", "FAB3124 172.25.0.9 of su001-host01 bmc is no address"),
-        ("su001-host01,bmc,172.24.0.1", "FAB3124 172.24.0.1 of su001-host01 bmc is no address"),
+        ("su001-host01,bmc,172.25.0.9", "FAB3124 172.25.0.9 of su001-host01 bmc is not an address"),
+        ("su001-host01,bmc,172.24.0.1", "FAB3124 172.24.0.1 of su001-host01 bmc is not an address"),
         ("su001-host01,bmc,x", "FAB2147 address 'x' is not an IPv4 address"),
         ("su001-host01,bmc,172.24.9.9\nsu001-host01,bmc,172.24.9.8", "FAB2148 su001-host01 bmc is defined in line 2"),
         ("su001-host01,bmc,172.24.9.9\nsu001-host02,bmc,172.24.9.9", "FAB3122 172.24.9.9 of su001-host01 bmc is that"),

@@ -345,7 +345,7 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     made = patch.Patch.open(tree)
     (made.folder / hashlib.sha256(b"../escaped").hexdigest()).write_bytes(b"x")
     made.record_digests({"../escaped": digest})
-    with pytest.raises(EmitError, match="no file name"):
+    with pytest.raises(EmitError, match="is not a file name"):
         patch.complete_patch(tree)
     assert not (out / "escaped").exists()
 

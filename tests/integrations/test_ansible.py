@@ -276,7 +276,7 @@ def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
     for module in ("check", "push"):
         failed = run_alone(folder, module, tree="nothing")
         assert [each["code"] for each in failed["findings"]] == ["FAB6013"]
-        assert failed["msg"].startswith("FAB6013: nothing is no output tree")
+        assert failed["msg"].startswith("FAB6013: nothing is not an output tree")
     assert run_alone(folder, "push", tree="nothing", keep="most")["findings"] == []
     for check in (True, False):
         failed = run_alone(folder, "build", spec="cluster.yaml", dest="a\0b", _ansible_check_mode=check)

@@ -91,7 +91,7 @@ def _read_qos(reading: Reading, file: str, text: str) -> None:
                 reading.put(f"qos/dscp[{int(dscp)}]/priority", int(found[1]), file, number)
         elif found := _CLASS.fullmatch(line):
             traffic_class = found[1]
-            if not found[3]:  # what the vendor chose is no share
+            if not found[3]:  # what the vendor chose is not a share
                 share = found[2] or f"dwrr {int(found[4])}"
                 reading.put(f"qos/traffic_class[{traffic_class}]/scheduler", share, file, number)
         elif traffic_class and (found := _IN_CLASS.fullmatch(line)):

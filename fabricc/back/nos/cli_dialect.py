@@ -270,7 +270,7 @@ def address_order(address: str) -> tuple[int, bytes]:
     """Sorting key of addresses: IPv4 before IPv6, each ascending.
 
     Raises:
-        OSError: the text is no address.
+        OSError: the text is not an address.
     """
     packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
     return len(packed), packed

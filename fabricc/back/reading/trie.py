@@ -311,7 +311,7 @@ def _make_path(
 def _capture_state(state: State, text: str, types: Types) -> State:
     found = _CAPTURE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no capture")
+        raise ValueError(f"{text!r} is not a capture")
     name, several = found.groups()
     if name in (REST, BELOW):
         state.rest = state.rest or State()

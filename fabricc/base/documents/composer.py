@@ -339,7 +339,7 @@ def resolve_1_1(text: str, code: str) -> Any:
         return text.lower() in ("true", "yes", "on")
     if kind == "int":
         if not text.lstrip("+-").isdecimal() or len(text) > MAX_DIGITS:
-            raise ScalarError(code, f"{text[:40]!r} is no plain decimal number", "Write plain digits.")
+            raise ScalarError(code, f"{text[:40]!r} is not a plain decimal number", "Write plain digits.")
         return int(text)
     if kind == "float":
         try:
@@ -347,7 +347,7 @@ def resolve_1_1(text: str, code: str) -> Any:
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
-            raise ScalarError(code, f"{text[:40]!r} is no finite number", "Write a plain number.")
+            raise ScalarError(code, f"{text[:40]!r} is not a finite number", "Write a plain number.")
         return number
     return text
 

@@ -45,7 +45,7 @@ class Document:
         return Position(self.file, 1, 1)
 
     def value_position(self, path: KeyPath) -> Position:
-        """Return the place of the value at `path` when it is no mapping and on its key's line, else of the key."""
+        """Return the place of the value at `path` when it is not a mapping and on its key's line, else of the key."""
         key = self.key_position(path)
         place = self.value_positions.get(path)
         if place is None or place.line != key.line:

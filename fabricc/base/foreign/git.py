@@ -57,7 +57,7 @@ class Repository:
         folder = folder.resolve()
         if not str(folder).isprintable():
             raise git_process.GitError(
-                f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it."
+                f"{str(folder)!r} is not a folder name that fabricc passes to Git", "Rename it."
             )
         requested = (
             "--is-inside-work-tree",
@@ -168,7 +168,7 @@ class Repository:
             GitError: their folders are not here, or the listing is larger than 64 MiB.
         """
         if not (git_objects.is_object_name(before) and git_objects.is_object_name(after)):
-            raise git_process.GitError(f"{before!r} or {after!r} is no name of a commit or tree")
+            raise git_process.GitError(f"{before!r} or {after!r} is not a name of a commit or tree")
         options = (
             "-r",
             "-z",
@@ -320,7 +320,7 @@ def _parse_change(row: bytes, path: bytes) -> Change:
 def _check_path(path: str) -> None:
     if "\0" in path or not path or any(part in ("", ".", "..") for part in path.split("/")):
         remedy = "Name a file or folder below the spec's own."
-        raise git_process.GitError(f"{path!r} is no path inside a repository", remedy)
+        raise git_process.GitError(f"{path!r} is not a path inside a repository", remedy)
 
 
 def _no_repository(folder: Path, stderr: str) -> git_process.GitError:

@@ -87,7 +87,7 @@ def read_objects(
 def list_entries(folder: Path, commit: str, path: str, *options: str) -> list[Entry]:
     """Return the entries, and the folders on the way to them; the content of each folder is that of its name."""
     if not is_object_name(commit):
-        raise GitError(f"{commit!r} is no name of a commit")
+        raise GitError(f"{commit!r} is not a name of a commit")
     parts, deep = path.split("/"), "-r" in options
     above = [] if deep else ["/".join(parts[:count]) for count in range(1, len(parts))]
     paths = filter(None, [*above, path])

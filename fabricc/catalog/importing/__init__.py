@@ -57,7 +57,7 @@ def device_type(path: Path, options: ImportOptions) -> ImportResult:
     raw = document.value if isinstance(document.value, dict) else {}
     maker, model, interfaces = (raw.get(key) for key in ("manufacturer", "model", "interfaces"))
     if not (isinstance(maker, str) and isinstance(model, str) and isinstance(interfaces, list)):
-        return draft.import_failure("FAB2120", f"{path} is no device type of NetBox",
+        return draft.import_failure("FAB2120", f"{path} is not a device type of NetBox",
                             "It has `manufacturer`, `model` and `interfaces`.")  # fmt: skip
     if options.asic not in Library().names("asics"):
         return draft.unknown_asic(options.asic)

@@ -84,7 +84,7 @@ def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Ite
     """FAB6050 for each line of a file of settings that the switch would run as a command."""
     for file, line, text in lines:
         message = (
-            f"{device}: {file} is read by a shell, and this line is no assignment: {text.strip()[:60]!r}"
+            f"{device}: {file} is read by a shell, and this line is not an assignment: {text.strip()[:60]!r}"
         )
         yield Finding("FAB6050", message, file, line, f"command {text.strip()}", help=_COMMAND)
 

@@ -158,7 +158,9 @@ def _command_lines(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator
         return
     for into, line, text in back_end.commands_at_boot({plan.overlay.into: plan.overlay.text}):
         where = f"line {line} of {spec.overlays[index].file}"
-        message = f"{where} is no assignment of plain words, and a shell reads {into}: {text.strip()[:60]!r}"
+        message = (
+            f"{where} is not an assignment of plain words, and a shell reads {into}: {text.strip()[:60]!r}"
+        )
         remedy = "Write NAME=value, or take the line out: the switch would run it as root."
         yield spec.error("FAB6050", message, "overlays", index, "file", help=remedy)
 

@@ -271,7 +271,7 @@ def _resolve_ends(
     try:
         own = ip_interface(local)
     except ValueError:
-        findings.error("FAB2030", f"{format_path(at)}: '{local}' is no address with a prefix length", *at)
+        findings.error("FAB2030", f"{format_path(at)}: '{local}' is not an address with a prefix length", *at)
         return None
     subnet = own.network
     hosts = list(subnet.hosts()) if subnet.num_addresses <= 4 else None
@@ -280,7 +280,7 @@ def _resolve_ends(
         help_ = "A link needs two addresses."
         if hosts and len(hosts) > 1:
             help_ = f"Usable in it: {hosts[0]} to {hosts[-1]}."
-        message = f"{format_path(at)}: {own.ip} is no host address of a link in {subnet}"
+        message = f"{format_path(at)}: {own.ip} is not a host address of a link in {subnet}"
         findings.error("FAB2093", message, *at, help=help_)
         return None
     if remote is None:
@@ -293,7 +293,7 @@ def _resolve_ends(
     try:
         far = ip_address(remote)
     except ValueError:
-        findings.error("FAB2030", f"{format_path(remote_at)}: '{remote}' is no address", *remote_at)
+        findings.error("FAB2030", f"{format_path(remote_at)}: '{remote}' is not an address", *remote_at)
         return None
     if far.version != own.version or far not in subnet or far == own.ip:
         why = "is the switch's own" if far == own.ip else f"is not in {subnet}"

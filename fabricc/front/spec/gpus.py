@@ -264,7 +264,7 @@ def find_misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str
             continue
         home = names.get(group.beside)
         if home is None or home.beside is not None:
-            what = "is no host group" if home is None else f"is `beside` {home.beside} itself"
+            what = "is not a host group" if home is None else f"is `beside` {home.beside} itself"
             remedy = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
             yield group, f"{group.beside} {what}", remedy
 

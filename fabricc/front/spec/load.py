@@ -163,7 +163,9 @@ def _read_file(path: FilePath) -> bytes | Diagnostic:
     except files.ForeignFileError as error:
         if path.is_dir():
             return refuse_file("FAB0002", "this is a folder, not a spec", _suggest_specs(path))
-        return refuse_file("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
+        return refuse_file(
+            "FAB0002", f"this is not a spec: {error.strerror}", "Use `-` to read standard input."
+        )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return refuse_file("FAB0001", f"the file cannot be read: {why}")

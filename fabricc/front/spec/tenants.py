@@ -179,7 +179,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
         message = (
             "a range of hosts does not ascend"
             if wrong is None
-            else f"{clip(repr(wrong))} is no name of a host"
+            else f"{clip(repr(wrong))} is not a name of a host"
         )
         raise _refuse(message, file, line, "Write names such as su001-host01, or su001-host01..16.")
     wanted = dict.fromkeys(expanded)
@@ -192,7 +192,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
             raise _refuse(
                 f"a range of hosts of {name} does not ascend"
                 if isinstance(listed, list)
-                else f"the hosts of {name} are no list",
+                else f"the hosts of {name} are not a list",
                 file,
                 line,
                 "Run `fabricc validate` first.",

@@ -248,7 +248,7 @@ def _parse_access(path: Path, content: bytes) -> Access:
         raise DeviceError("FAB9101", f"{path}:{line}: {found.message}", found.help)
     stated = document.value or {}
     if not isinstance(stated, dict):
-        raise DeviceError("FAB9101", f"{path} is no mapping")
+        raise DeviceError("FAB9101", f"{path} is not a mapping")
     secrets = {
         name: _parse_reference(path, value, f"secrets.{name}")
         for name, value in _require_table(path, stated.pop("secrets", None) or {}, "secrets").items()
@@ -282,7 +282,7 @@ def _not_yaml(error: Exception, _: str, file: str) -> Diagnostic:
 
 def _require_table(path: Path, value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise DeviceError("FAB9101", f"{path}: {where} is no mapping")
+        raise DeviceError("FAB9101", f"{path}: {where} is not a mapping")
     return value
 
 
@@ -311,7 +311,7 @@ def _require_plain(path: Path, where: str, name: str, file: str) -> None:
     if S_ISDIR(entry.st_mode) and name == "ca_file":
         return
     if not S_ISREG(entry.st_mode) or entry.st_size > _LARGEST:
-        message = f"{path}: {name} of {where} is no regular file of at most {_LARGEST >> 20} MiB"
+        message = f"{path}: {name} of {where} is not a regular file of at most {_LARGEST >> 20} MiB"
         raise DeviceError("FAB9101", message, f"Name another file than {file}.")
 
 

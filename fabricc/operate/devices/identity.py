@@ -220,7 +220,7 @@ class Roster:
             return ""
         if any(self._owners.get(address) for address in identity.addresses):
             return ""
-        return f"it is no switch of this plan ({identity.words}, loopback {sorted(identity.addresses)[0]})"
+        return f"it is not a switch of this plan ({identity.words}, loopback {sorted(identity.addresses)[0]})"
 
     def namesake(self, name: str, identity: Identity) -> str:
         """Return why a device with the name of a switch may be another one, in words; "" if nothing contradicts.

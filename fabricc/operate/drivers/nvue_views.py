@@ -135,7 +135,7 @@ def parse_revisions(answer: Any) -> Revisions:
     """Check the answer to `nv config revision -o json`.
 
     Raises:
-        AnswerError: It is no mapping of revisions with a state each.
+        AnswerError: It is not a mapping of revisions with a state each.
     """
     if not isinstance(answer, dict) or not answer:
         raise AnswerError("the answer to `nv config revision` lists no revision")
@@ -154,10 +154,10 @@ def find_applied(history: Any, revisions: Revisions) -> str:
     """Return the revision of the newest apply, which comes first, that NVUE did not refuse or undo.
 
     Raises:
-        AnswerError: The history is no list of applies, or names no revision that is applied.
+        AnswerError: The history is not a list of applies, or names no revision that is applied.
     """
     if not isinstance(history, list) or not all(isinstance(entry, dict) for entry in history):
-        raise AnswerError("the answer to `nv config history` is no list of applies")
+        raise AnswerError("the answer to `nv config history` is not a list of applies")
     for entry in history:
         details = entry.get("apply-meta")
         name = str((details.get("rev_id") if isinstance(details, dict) else "") or entry.get("ref") or "")

@@ -101,7 +101,7 @@ def _object_rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Map
     if not isinstance(dump, dict) or not all(
         isinstance(row, dict) and "value" in row for row in dump.values()
     ):
-        raise AnswerError("the answer of redis-dump is no dump of COUNTERS_DB")
+        raise AnswerError("the answer of redis-dump is not a dump of COUNTERS_DB")
     for name, oid in dump.get(names, {}).get("value", {}).items():
         yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
 

@@ -278,7 +278,7 @@ def read_worksheet(worksheet: Path) -> list[Row]:
             ]
     except (OSError, ValueError, KeyError, csv.Error) as error:
         remedy = "`fabricc migrate --write DIR` writes DIR/N-NAME/recabling.csv."
-        raise LabError("FAB9480", f"{worksheet} is no worksheet of cables: {error}", remedy) from None
+        raise LabError("FAB9480", f"{worksheet} is not a worksheet of cables: {error}", remedy) from None
 
 
 def _parse_cable(row: Mapping[str, str | None], which: str) -> state.Cable | None:

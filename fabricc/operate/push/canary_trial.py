@@ -98,7 +98,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
     """Add the results of the trials to a ledger.
 
     Raises:
-        PushRefusedError: FAB9047, what stands there is no ledger.
+        PushRefusedError: FAB9047, what stands there is not a ledger.
         EmitError: it cannot be written.
     """
     known, wrong = accepted_lines.read_ledger(path)

@@ -230,7 +230,7 @@ class Journal(JournalFile):
             measured = json.loads(baseline)
             was, wanted = (self._apart.fill_in(run, name, _decompress_text(each)) for each in (before, after))
             if not isinstance(measured, dict):
-                raise ValueError("what was measured is no mapping")
+                raise ValueError("what was measured is not a mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise self.make_damage_error(f"run {run}, {name}: {error}") from None
         return Entry(name, stood[0], intent, detail, bool(disruptive), was, wanted, measured)

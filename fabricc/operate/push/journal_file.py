@@ -67,7 +67,7 @@ class JournalFile:
             query = "SELECT type, name FROM sqlite_master WHERE type != 'index'"
             ours = [("table", name) for name in ("device", "run", "step")]
             if sorted(self._base.execute(query).fetchall()) != ours:
-                raise PushRefusedError("FAB9124", f"{path} is no journal of fabricc", _ANOTHER)
+                raise PushRefusedError("FAB9124", f"{path} is not a journal of fabricc", _ANOTHER)
             self._identity = _identify_file(path)
         except (OSError, sqlite3.Error, OverflowError) as error:
             raise PushRefusedError("FAB9124", f"cannot use the journal {path}: {error}", _ANOTHER) from None

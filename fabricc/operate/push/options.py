@@ -90,7 +90,7 @@ class Options:
                 found["most"] = None if value is None else _parse_count(one.name, value, least=1)
             elif isinstance(usual, bool):
                 if not isinstance(value, bool):
-                    raise ValueError(f"{one.name} is no truth value")
+                    raise ValueError(f"{one.name} is not a truth value")
                 found[one.name] = value
             else:
                 found[one.name] = type(usual)(
@@ -105,11 +105,11 @@ def _parse_share(value: object) -> Fraction:
     except ZeroDivisionError:
         share = None
     if share is None or not 0 <= share <= 1:
-        raise ValueError("keep is no share")
+        raise ValueError("keep is not a share")
     return share
 
 
 def _parse_count(name: str, value: object, *, least: int) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= _MOST:
-        raise ValueError(f"{name} is no number from {least} to {_MOST}")
+        raise ValueError(f"{name} is not a number from {least} to {_MOST}")
     return value

@@ -106,7 +106,7 @@ def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
     for guid, lid in read.lids.items():
         name = nodes[guid].name if guid in nodes else guid
         if not 1 <= lid <= infiniband.MOST_LIDS:
-            yield Finding("FAB6304", f"{name}: {lid} is no unicast LID", file)
+            yield Finding("FAB6304", f"{name}: {lid} is not an unicast LID", file)
         if owners[lid] > 1:
             yield Finding("FAB6304", f"{name} shares LID {lid}", file)
         if guid not in nodes:

@@ -80,7 +80,7 @@ def _check_headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> 
         yield Breach(15, message, at + "xoff_bytes")
     cell = buffers.cell_bytes
     if kind.xoff % cell and rows and all(r.xoff_bytes % cell == 0 for r in rows):
-        message = f"{where}: headroom of {kind.xoff:,} bytes is no multiple of the cell of {cell}"
+        message = f"{where}: headroom of {kind.xoff:,} bytes is not a multiple of the cell of {cell}"
         yield Breach(15, message, at + "xoff_bytes", warning=True)
     shared = seen.number("pool/headroom_bytes") or 0
     if not shared and kind.size is not None and kind.size < kind.xoff:

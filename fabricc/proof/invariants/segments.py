@@ -194,7 +194,9 @@ def _check_gateways(statements: dict[str, Statement]) -> Iterator[Breach]:
                 subnets.append((ip_interface(str(each[leaf])).network, owner))
             except ValueError:
                 yield Breach(
-                    22, f"{owner} has the gateway {each[leaf]}, which is no address", f"evpn/{owner}/{leaf}"
+                    22,
+                    f"{owner} has the gateway {each[leaf]}, which is not an address",
+                    f"evpn/{owner}/{leaf}",
                 )
     before: tuple[IPv4Network | IPv6Network, str] | None = None
     for subnet in sorted(subnets, key=_subnet_order):

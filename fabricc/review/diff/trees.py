@@ -227,7 +227,7 @@ def _network_side(
     _ = side.figures(), plan["tiers"]
     for system in (*plan["tiers"].values(), *plan.get("systems", {}).values()):
         if system["nos"] not in back_ends.list_names() or not isinstance(system["release"], str):
-            raise ValueError(f"{system['nos']!r} is no system that is installed")
+            raise ValueError(f"{system['nos']!r} is not an installed system")
     return side
 
 

@@ -156,7 +156,7 @@ def tree_rows(review: Review) -> list[tuple[str, str]]:
     return [
         (
             tree.path,
-            "passes the check" if tree.passes else "fails the check: it is no fresh build",
+            "passes the check" if tree.passes else "fails the check: it is not a fresh build",
         )
         for tree in review.committed_trees
     ]

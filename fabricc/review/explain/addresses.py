@@ -162,7 +162,7 @@ def _link_address(
         origins = plan.all_of(["addressing.fabric_links", found.key])
         return _make_answer(address, "not assigned", (where,), why, origins)
     if offset is None:
-        why = f"{address} is no end's: links have the two inner addresses of a /30"
+        why = f"{address} is not the address of an end: links have the two inner addresses of a /30"
         return _make_answer(address, "not assigned", (where,), why, plan.all_of([found.key]))
     place = coordinates.fabric_link(fabric, offset)
     given = fabric.given.links.get(offset & ~1)

@@ -24,7 +24,7 @@ _UNIT_RULE = (
     "Hosts of a unit share its ToRs. The lock pins its coordinate, from which addresses, ASNs and names of its ToRs "
     "follow."
 )
-_RACK_RULE = "The spec places hosts in racks. A rack is no coordinate, unless hosts are wired by racks."
+_RACK_RULE = "The spec places hosts in racks. A rack is not a coordinate, unless hosts are wired by racks."
 _TENANT_RULE = (
     "The tenant's number in the lock, which is never reused, gives its VNI, route target and distinguishers."
 )

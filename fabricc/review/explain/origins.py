@@ -75,7 +75,7 @@ class PlanSources:
         return None
 
     def _find_origin_above(self, path: KeyPath) -> Origin | None:
-        """Return the nearest enclosing key that is no mapping in the file, such as `bfd: false`."""
+        """Return the nearest enclosing key that is not a mapping in the file, such as `bfd: false`."""
         for length in range(len(path) - 1, 1, -1):
             position = self.spec.positions.get(path[:length])
             if position is not None and self.snippet(position).rstrip(" ,}").endswith("false"):

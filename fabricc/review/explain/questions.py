@@ -133,7 +133,7 @@ def _not_found(plan: value_origins.PlanSources, name: str) -> SubjectError:
     hint = f"Give an address, a prefix, an ASN, or a device such as {next(_known_names(plan))}."
     if near:
         hint = f"Near: {', '.join(near)}."
-    message = f"'{clip(name)}' is no address, ASN, device, unit, tenant or class of {plan.fabric.cluster}"
+    message = f"'{clip(name)}' is not an address, ASN, device, unit, tenant or class of {plan.fabric.cluster}"
     return SubjectError("FAB9270", message, hint)
 
 

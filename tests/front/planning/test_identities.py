@@ -164,7 +164,7 @@ REFUSED = {
     ),
     "a loopback outside the pool": (
         "device,loopback4\nspine01a,192.0.2.1\n",
-        "devices.csv:2:10 FAB3124 IPv4 loopback 192.0.2.1 of spine01a is no address for a device in",
+        "devices.csv:2:10 FAB3124 IPv4 loopback 192.0.2.1 of spine01a is not an address for a device in",
     ),
     "a loopback of a family that is not there": (
         "device,loopback6\nspine01a,2001:db8::1\n",
@@ -172,7 +172,7 @@ REFUSED = {
     ),
     "a management address that is the network's": (
         "device,management\nspine01a,172.16.0.0\n",
-        "devices.csv:2:10 FAB3124 management address 172.16.0.0 of spine01a is no address for a device",
+        "devices.csv:2:10 FAB3124 management address 172.16.0.0 of spine01a is not an address for a device",
     ),
     "a management address that is computed": (
         "device,management\nspine01a,172.16.0.16\n",
@@ -263,7 +263,7 @@ def test_a_given_management_address_is_in_the_network_of_its_switch(tmp_path: Pa
     assert find_switch(found, "spine01a").management.address == "172.20.9.9/16"
     _, reported = planned_with(tmp_path, "device,management\nspine01a,172.16.9.9\n", management=several)
     assert [each.split(" | ")[0] for each in reported] == [
-        "devices.csv:2:10 FAB3124 management address 172.16.9.9 of spine01a is no address for a device in "
+        "devices.csv:2:10 FAB3124 management address 172.16.9.9 of spine01a is not an address for a device in "
         "management.networks[0] 172.20.0.0/16"
     ]
 

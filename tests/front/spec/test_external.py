@@ -75,10 +75,10 @@ ADDRESSES = {
     "10.64.0.0/31": "FAB2094 external.core.links[0].local: 10.64.0.0/31 overlaps addressing.links 10.64.0.0/10 "
     "| Number "
     "the link from a network that neither the fabric nor another link has.",
-    "192.0.2.0/30": "FAB2093 external.core.links[0].local: 192.0.2.0 is no host address of a link in "
+    "192.0.2.0/30": "FAB2093 external.core.links[0].local: 192.0.2.0 is not a host address of a link in "
     "192.0.2.0/30 | Usable "
     "in it: 192.0.2.1 to 192.0.2.2.",
-    "192.0.2.1/32": "FAB2093 external.core.links[0].local: 192.0.2.1 is no host address of a link in "
+    "192.0.2.1/32": "FAB2093 external.core.links[0].local: 192.0.2.1 is not a host address of a link in "
     "192.0.2.1/32 | A link "
     "needs two addresses.",
     "192.0.2.9/29": "FAB2093 external.core.links[0].local: the far end has no address in 192.0.2.8/29 | Add "
@@ -89,7 +89,8 @@ ADDRESSES = {
     "another address of 192.0.2.8/29.",
     "192.0.2.9/29, remote: 192.0.2.9": "FAB2093 external.core.links[0].remote 192.0.2.9 is the switch's own | Write "
     "another address of 192.0.2.8/29.",
-    "192.0.300.0/31": "FAB2030 external.core.links[0].local: '192.0.300.0/31' is no address with a prefix length | ",
+    "192.0.300.0/31": "FAB2030 external.core.links[0].local: '192.0.300.0/31' is not an address with a prefix "
+    "length | ",
 }
 
 

@@ -120,7 +120,7 @@ def test_a_worksheet_is_read_and_what_is_none_is_reported(tmp_path: Path) -> Non
     ]
     for text in ("port\n1\n", f"{HEAD}one,,,,,,,,,\n", f"{HEAD}1,a\n"):
         sheet.write_text(text)
-        with pytest.raises(LabError, match="is no worksheet of cables") as refused:
+        with pytest.raises(LabError, match="is not a worksheet of cables") as refused:
             growth.read_worksheet(sheet)
         assert refused.value.diagnostic.code == "FAB9480"
 

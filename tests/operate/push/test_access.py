@@ -97,7 +97,7 @@ def test_only_plain_files_are_named_for_a_login(key: str, kind: str, table: str,
         huge.truncate(1 << 40)
     file = tmp_path / "fabricc-access.yaml"
     file.write_text("username: u\n" + table.format(f"{key}: {kind}") + "\n")
-    with pytest.raises(DeviceError, match=f"{key} of .* is no regular file") as refused:
+    with pytest.raises(DeviceError, match=f"{key} of .* is not a regular file") as refused:
         read_access(file)
     assert refused.value.code == "FAB9101"
 

@@ -64,7 +64,7 @@ class Startup(NamedTuple):
 
 
 def foreign_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that is no assignment of plain words to a known name."""
+    """Yield number and text of each line that is not an assignment of plain words to a known name."""
     for number, line in enumerate(text.split("\n"), 1):
         if not _LINE.fullmatch(line):
             yield number, line
@@ -85,7 +85,7 @@ def read_startup(text: str) -> Startup:
     """Return what the file starts.
 
     Raises:
-        DaemonsError: a line is no assignment, or an option names a file, a user or something unknown.
+        DaemonsError: a line is not an assignment, or an option names a file, a user or something unknown.
     """
     values: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -98,7 +98,7 @@ def read_startup(text: str) -> Startup:
             values[name] = number, found["word"] or found["double"] or found["single"] or ""
     at, files = values.get("MAX_FDS", (0, str(_FEWEST_FILES)))
     if not _FILES.fullmatch(files):
-        raise DaemonsError(at, f"MAX_FDS is no number from 10 to 999999: {files!r}")
+        raise DaemonsError(at, f"MAX_FDS is not a number from 10 to 999999: {files!r}")
     started = [name for name in _STARTED if name in _ALWAYS or is_started(values.get(name, (0, ""))[1])]
     return Startup(
         int(files), {name: _split_options(*values.get(f"{name}_options", (0, ""))) for name in started}

@@ -108,7 +108,7 @@ def _finish_profiles(document: Document) -> None:
                 _put_number(document, f"{qos.SHARED[name]}_{leaf}", row, field)
         one = len(row.values.keys() & qos.THRESHOLDS.keys()) == 1 and len(row.values) == 3
         if config_db.value_of(row, "pool") != pool or not one:
-            text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
+            text = f"BUFFER_PROFILE|{name} is not a profile of {pool} with one threshold"
             config_db.report_strange(document, row.line, text)
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         size = config_db.value_of(row, "size", "None")

@@ -96,7 +96,7 @@ def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[
         unusable = kind == "management" and within in (0, out_of_band.size - 1)
         if address is not None and (offsets[kind] is None or unusable):
             why = (
-                f"is no address for a device in {key} {pool}"
+                f"is not an address for a device in {key} {pool}"
                 if pool
                 else "has no meaning: there is no such pool"
             )

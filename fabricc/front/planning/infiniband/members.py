@@ -63,7 +63,7 @@ def read_guids(
     if not document.usable or document.value is None:
         return {}, list(document.diagnostics)
     if not isinstance(document.value, dict):
-        return {}, [_guid_error("the file of GUIDs is no mapping `name: GUID`", start, _FORM)]
+        return {}, [_guid_error("the file of GUIDs is not a mapping `name: GUID`", start, _FORM)]
     found, problems = _read_entries(document, planned_names)
     return found, sorted([*document.diagnostics, *problems], key=lambda each: each.position or start)
 

@@ -199,7 +199,7 @@ def refuse_single(spec: ClusterSpec, models: Models) -> None:
     wrong += [
         spec.error(
             "FAB3414",
-            f"'{old}' is no rack, host or group that the spec lists",
+            f"'{old}' is not a rack, host or group of the spec",
             *path_of(spec, old),
             help=help_,
         )

@@ -208,7 +208,7 @@ def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Dia
         elif _offset_of_row(owner, row) is None:
             network = owner.place.network
             where = f"{network.key} {network.pool}"
-            message = f"{row.address} of {row.device} {row.port} is no address for a device in {where}"
+            message = f"{row.address} of {row.device} {row.port} is not an address for a device in {where}"
             help_ = "The gateway is in that network: widen it, or give an address in it."
             findings.append(_error_at_row("FAB3124", message, row, "address", help_))
         else:

@@ -303,9 +303,7 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                     "FAB3317", message, SECTION, request.name, "reach", at, help="Rename one of the two."
                 )
             elif name not in known:
-                message = (
-                    f"{request.name} reaches {name}, which is no further network and no party of `external`"
-                )
+                message = f"{request.name} reaches {name}, which is neither a further network nor a party of `external`"
                 help_ = f"There are: {join_words(known)}." if known else "The spec has no `networks`."
                 findings = spec.error("FAB3317", message, SECTION, request.name, "reach", at, help=help_)
                 yield findings
