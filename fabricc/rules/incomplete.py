@@ -167,7 +167,10 @@ _FEW = 4
 
 def _alone_on_their_subnet(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports whose subnet has no room for a neighbor, and that borrow no other address of the switch."""
-    if any(path.startswith(_LINK_STATE) for path in statement.rest) or "loopback/ipv4" not in statement.rest:
+    single = [port for port, own in statement.addresses.items() if own[0].endswith(_HOST_MASK)]
+    if not single or "loopback/ipv4" not in statement.rest:
+        return
+    if any(path.startswith(_LINK_STATE) for path in statement.rest):
         return
     texts = Counter(
         text for own in statement.addresses.values() for text in own if "." in text
@@ -175,8 +178,8 @@ def _alone_on_their_subnet(statement: Statement, _: Sessions) -> Iterator[Findin
     own = str(statement.rest["loopback/ipv4"]).partition("/")[0]
     alone = [
         port
-        for port, values in statement.ports.items()
-        if (text := str(values.get("ipv4", ""))).endswith(_HOST_MASK)
+        for port in single
+        if (text := str((values := statement.ports.get(port, {})).get("ipv4", ""))).endswith(_HOST_MASK)
         and texts[text] == 1
         and text.partition("/")[0] != own
         and values.get("enabled") != "false"
