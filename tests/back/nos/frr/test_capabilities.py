@@ -102,6 +102,7 @@ def test_services_of_the_installation_are_named_and_load_balancing_is_refused() 
     assert [(gap.feature, gap.fatal) for gap in gaps] == [
         ("TACACS+", False),
         ("SNMP", False),
+        ("SNMP traps", False),
         ("gNMI telemetry", False),
         ("NTP authentication", False),
         ("a login banner", False),
