@@ -92,7 +92,7 @@ class Store:
         interfaces = self.lists.get("dcim/interfaces", {})
         assigned = self.lists.get("ipam/ip-address-to-interface", {}).values()
         ends = [str(each["interface"]) for each in assigned if each["ip_address"] == address]
-        ends += [str(self.lists["ipam/ip-addresses"][str(address)].get("assigned_object_id"))]
+        ends += [str(self.lists["ipam/ip-addresses"].get(str(address), {}).get("assigned_object_id"))]
         return {str(interfaces[end]["device"]) for end in ends if end in interfaces}
 
     def _check_address(self, made: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class Store:
             taken = {
                 end
                 for other in self.lists.get(path, {}).values()
-                if other is not made
+                if other["id"] != made["id"]
                 for end in cable_ends(other)
             }
             if taken & set(cable_ends(made)):
@@ -157,14 +157,16 @@ class Store:
         owned = {"dcim/devices": ("dcim/interfaces", "device")}
         if self.product == "netbox":
             owned["dcim/interfaces"] = ("ipam/ip-addresses", "assigned_object_id")
+        else:
+            owned["dcim/interfaces"] = ("ipam/ip-address-to-interface", "interface")
         if path in owned:
             place, name = owned[path]
             for each in [each for each in self.lists.get(place, {}).values() if each.get(name) == id_]:
                 self.remove(place, each["id"])
-        if path == "ipam/ip-addresses":
-            for device in self.lists.get("dcim/devices", {}).values():
-                if device.get("primary_ip4") == id_:
-                    device["primary_ip4"] = None
+        for device in self.lists.get("dcim/devices", {}).values():
+            primary = device.get("primary_ip4")
+            if primary == id_ or (primary and str(device["id"]) not in self.devices_of(primary)):
+                device["primary_ip4"] = None
         if path == "dcim/interfaces":
             cables = self.lists.get("dcim/cables", {}).values()
             for each in [each for each in cables if id_ in cable_ends(each)]:
@@ -286,6 +288,9 @@ class Handler(BaseHTTPRequestHandler):
             elif self.command == "POST":
                 made = [self.store.add(path, each) for each in bodies]
                 self._answer(201, [self.store.shown(path, each, nested=False) for each in made])
+                if self.store.product == "nautobot" and path == "dcim/cables":  # 3.2.7, whatever it answers
+                    for each in made:
+                        each["tags"] = []
             elif self.command == "PATCH":
                 self._answer(200, [self.store.change(path, each) for each in bodies])
             else:

@@ -60,8 +60,9 @@ def compare(
     """Return the changes in an order that a server accepts, and FAB2152 for objects of others that are in the way.
 
     An object without the tag of the cluster is never changed or deleted, and a device that differs gets no interface,
-    address or cable: it may be another one of that name. An interface of a device that has the tag is
-    an exception, where the plan has it: servers create interfaces of new devices from templates.
+    address or cable: it may be another one of that name. Interfaces and cables of devices that have the tag are
+    an exception, where the plan has them: servers create interfaces of new devices from templates, and Nautobot 3.2
+    creates cables without their tags.
 
     Args:
         planned: the records of the plan.
@@ -97,7 +98,7 @@ class _Comparison:
         self._deleted: set[Key] = set()
         """Devices and interfaces."""
         self._replaced: set[Key] = set()
-        """Addresses."""
+        """Addresses that devices lose as their main one."""
 
     def select_gone(self) -> list[ServerObject]:
         """Return the objects of ours that the plan has no longer; one that others use stays, with a finding."""
@@ -129,6 +130,7 @@ class _Comparison:
         if present is None:
             if (finding := self._find_obstacle(record)) is None:
                 if not is_foreign:
+                    self._replaced.update([record.key[:1]] if record.kind == "assignment" else [])
                     yield Change(record.kind, record.key, record, None, {})
             else:
                 self.findings.append(finding)
@@ -140,7 +142,7 @@ class _Comparison:
                   if present.fields.get(name) != value}  # fmt: skip
         if record.kind == "primary" and (str(present.fields["address"]),) in self._replaced:
             before = dict(present.fields)
-        ours = present.owned or (record.kind == "interface" and record.key[:1] in self._own_devices)
+        ours = present.owned or self._is_part(record)
         if before and not ours:
             self.findings.append(_conflict(record, before))
             if record.kind in ("device", "address"):
@@ -151,6 +153,10 @@ class _Comparison:
             yield Change(record.kind, record.key, record, None, {})
         elif before or (ours and not present.owned):
             yield Change(record.kind, record.key, record, present, before)
+
+    def _is_part(self, record: Record) -> bool:
+        """Return whether an object is an interface or a cable of the plan, of devices that have the tag."""
+        return record.kind in ("interface", "cable") and self._own_devices.issuperset(_parts_of(record))
 
     def _is_lost(self, record: Record, present: ServerObject) -> bool:
         """Return whether an address goes with its interface, or may be the main one of another device.

@@ -143,10 +143,15 @@ class Server:
             records = [each.record for each in part if each.record is not None]
             rest = iter(records)
             bodies = [self._body(each) for each in records]
+            untagged: list[dict[str, Any]] = []
             for made in self._client.create(path, bodies, in_turn=in_turn):
                 for answer in made:
                     self._remember(kind, next(rest).key, answer.get("id"))
+                    if kind in self._product.loses_tags:
+                        untagged.append({"id": answer["id"], "tags": self._product.tags((self._tag_id,))})
                 yield len(made)
+            for _ in self._client.update(path, untagged, in_turn=in_turn):
+                pass
 
     def _is_tagged(self, kind: str) -> bool:
         """Return whether objects of a kind can have the tag, which the server has."""
