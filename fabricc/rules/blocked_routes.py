@@ -9,14 +9,7 @@ import re
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.route_blocks import (
-    AVOIDED,
-    fact_that_shuts,
-    fact_without_capabilities,
-    installing_map,
-    installs_none,
-    shuts_detection,
-)
+from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -152,9 +145,9 @@ def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a distance, and maps of the process, with which no route of BGP is installed."""
     for path, value in statement.facts_below("bgp/setting[").items():
         why = ""
-        if installs_none(path, value):
+        if route_blocks.installs_none(path, value):
             why = f"the distance {str(value).split()[0]} is that of an unreachable route"
-        elif installing_map(path) and _denies(statement, str(value)):
+        elif route_blocks.installing_map(path) and _denies(statement, str(value)):
             why = f"the map {value} permits none"
         if why:
             message = f"{statement.name} installs no route of BGP: {why}"
@@ -202,7 +195,7 @@ def _foreign_source(statement: Statement, sessions: Sessions) -> Iterator[Findin
 
 def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions that never come up: shut by default, or without the capability of a large AS number."""
-    shut = fact_that_shuts(statement.rest)
+    shut = route_blocks.fact_that_shuts(statement.rest)
     if shut and (
         keys := [key for key, values in _to_switches(statement, sessions) if "enabled" not in values]
     ):
@@ -213,7 +206,8 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
     bare = [
         (key, leaf)
         for key, values in _to_switches(statement, sessions)
-        if (leaf := fact_without_capabilities(values)) and (sessions.stated[key].asn or 0) > _SHORT
+        if (leaf := route_blocks.fact_without_capabilities(values))
+        and (sessions.stated[key].asn or 0) > _SHORT
     ]
     if bare:
         who = join_words([neighbor for (_, neighbor), _ in bare], 2)
@@ -230,7 +224,7 @@ def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that BFD is shut on a switch whose sessions use it."""
     if any(values.get("bfd") == "true" for values in statement.sessions.values()):
         for path in statement.facts_below("bfd/setting["):
-            if shuts_detection(path):
+            if route_blocks.shuts_detection(path):
                 message = (
                     f"{statement.name}: BFD is shut, so silent failures are noticed by the hold time alone"
                 )
@@ -330,7 +324,7 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         if (
             name in used["export"]
             and len(words) > 1
-            and (mark := next((e for e in added if e in AVOIDED), ""))
+            and (mark := next((e for e in added if e in route_blocks.AVOIDED), ""))
             and not (mark == _SHUTDOWN and _is_drained(statement, used["export"]))
         ):
             message = (
