@@ -21,7 +21,7 @@ from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import UNUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import external_sessions
-from fabricc.rules.static_routes import find_origins
+from fabricc.rules.static_routes import STATIC, find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -385,9 +385,6 @@ def _turned_import(
         )
 
 
-FOREIGN = "FAB9660"
-
-
 def _foreign_networks(fabric: Switches) -> Iterator[Report]:
     """Report networks that a ToR announces without a subnet in them, while another ToR has some."""
     if not any(len(owners) > 1 for owners in find_origins(fabric).values()):
@@ -406,7 +403,7 @@ def _foreign_networks(fabric: Switches) -> Iterator[Report]:
                 )
                 remedy = "Remove the announcement."
                 paths = (f"bgp/network[{block}]", f"bgp/aggregate[{block}]")
-                yield Report(FOREIGN, name, paths, message, "foreign network", Severity.WARNING, remedy)
+                yield Report(STATIC, name, paths, message, "foreign network", Severity.WARNING, remedy)
 
 
 RULES = (
@@ -418,5 +415,5 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
-    FabricRule(FOREIGN, POLICY, (Input.TIER,), _foreign_networks),
+    FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
 )
