@@ -48,9 +48,12 @@ def find_inactive(
         if text.startswith((_MARK, _COMMAND)):
             inside.setdefault(file, []).append((number, text))
     for file, found in inside.items():
-        heads = [each.line for each in back_end.reversals(file, files.get(file, ""))]
-        commands = {number for number, text in found if text.startswith(_COMMAND)}
-        for first, after in pairwise((*sorted(commands or heads), len(files.get(file, "")) + 1)):
+        commands = [(number, text.partition(" ")[2]) for number, text in found if text.startswith(_COMMAND)]
+        for number, words in commands:
+            if _carries_traffic(words):
+                yield Inactive(file, number, words, sum(words in text for _, text in found))
+        heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
+        for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
             own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
             if own and _carries_traffic(own[0]):
                 yield Inactive(file, first, own[0], len(own))
