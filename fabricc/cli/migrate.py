@@ -1,14 +1,17 @@
-"""`fabricc migrate`: a change that cannot be made in one step, as specs that can."""
+"""`fabricc migrate`: split a change into specs that can be deployed one after another."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fabricc.cli import options
 from fabricc.cli.options import Share
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 @click.command("migrate")
@@ -16,8 +19,8 @@ from fabricc.cli.options import Share
 @click.argument("second", metavar="[SPEC]", required=False, type=options.PATH)
 @click.option("--base", metavar="REV", default="HEAD", show_default=True,
               help="The deployed Git revision.")  # fmt: skip
-@click.option("--keep", type=Share(), default=Fraction(3, 4), show_default="75%",
-              help="The share of paths that every rail, plane and switch keeps.")  # fmt: skip
+@click.option("--keep", type=Share(), default="75%", show_default=True,
+              help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the spec of every step and write it to DIR, with worksheets for cables.")  # fmt: skip
 @options.data_option()

@@ -51,7 +51,7 @@ class CommaSeparated(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.network_option
 @options.parallel_option
 @click.option("--max-errors", "errors", type=click.IntRange(0), default=100, show_default=True,
-              help="Interface errors of a port that are not reported.")  # fmt: skip
+              help="Interface errors per port up to which nothing is reported.")  # fmt: skip
 @options.add_format_option(FORMATS, "Output format, on standard output.")
 def command(**chosen: Any) -> int:
     """Read every switch of TREE (build/<cluster>), change nothing, and compare it with the plan.

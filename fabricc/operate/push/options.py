@@ -36,7 +36,7 @@ class Options:
         drain_s: how long traffic has to leave a drained switch.
         confirm_s: a switch that can goes back by itself unless the change is confirmed within this time.
         failures: switches that may fail before the push stops.
-        errors: interface errors of a port that may come on top.
+        errors: additional interface errors that a port may have.
         adopt: take what switches run now as known.
         drain: drain before a disruptive change.
         drops: packets of lossless classes that a port may drop.

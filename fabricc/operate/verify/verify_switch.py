@@ -37,7 +37,7 @@ class Question:
 
     Attributes:
         aspects: which aspects to compare.
-        errors: number of interface errors of a port that is not reported.
+        errors: interface errors per port up to which nothing is reported.
         widths: planned next hops; None when they are not compared.
         peers: see `fabric.model.plan_peers`.
     """
