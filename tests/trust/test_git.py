@@ -669,7 +669,7 @@ def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None
 @pytest.mark.spread(4)
 def test_a_path_never_climbs(repository: Path, path: str) -> None:
     found = Repository.of(repository)
-    with pytest.raises(GitError, match="no path inside"):
+    with pytest.raises(GitError, match="not a path inside"):
         found.entry(found.commit("HEAD"), path)
 
 
