@@ -170,11 +170,12 @@ class Store:
         if path == "dcim/interfaces":
             cables = self.lists.get("dcim/cables", {}).values()
             for each in [each for each in cables if id_ in cable_ends(each)]:
-                if self.product == "netbox":  # the cable stays, with one end
-                    for side in ("a_terminations", "b_terminations"):
-                        each[side] = [end for end in each[side] if end["object_id"] != id_]
-                else:
-                    self.remove("dcim/cables", each["id"])
+                for side in "ab":  # the cable stays, with one end
+                    if self.product == "nautobot" and each[f"termination_{side}_id"] == id_:
+                        each[f"termination_{side}_id"] = None
+                    elif self.product == "netbox":
+                        ends = each[f"{side}_terminations"]
+                        each[f"{side}_terminations"] = [end for end in ends if end["object_id"] != id_]
 
     def shown(self, path: str, held: dict[str, Any], *, nested: bool) -> dict[str, Any]:
         answer = dict(held)
