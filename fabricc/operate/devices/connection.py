@@ -77,7 +77,7 @@ class Connection:
         locked = locked or getattr(error, "nothing_committed", False)
         kind = LockedError if locked else UnreachableError if late else DeviceError
         kind = RefusedLoginError if _refuses_login(error) else kind
-        found = kind(code, text, _LATER)
+        found = kind(code, text, _identity_remedy(error) or _LATER)
         if late:
             self._silence = found
         return found
@@ -344,7 +344,7 @@ def open_connection(
         if _refuses_login(error):
             remedy = "Correct the account, or its password or key, in the access file."
             raise RefusedLoginError("FAB9110", message, remedy) from None
-        remedy = "See that it is up, that its host key is known and that the access file is right."
+        remedy = _identity_remedy(error) or "See that it is up and that the access file is right."
         raise UnreachableError("FAB9110", message, remedy) from None
     connection = Connection(device.name, live, clean, mask)
     try:
@@ -368,6 +368,30 @@ def _refuses_login(error: BaseException) -> bool:
     return any(kind.__name__ == "ConnectAuthError" for kind in type(error).__mro__)
 
 
+def _identity_remedy(error: BaseException) -> str:
+    """Return what to do where the device cannot prove that it is the expected one, "" for any other failure.
+
+    The libraries below each driver raise it, so it is among the exceptions that the driver's own followed.
+    """
+    at: BaseException | None = error
+    while at is not None:
+        names = {kind.__name__ for kind in type(at).__mro__}
+        if names & _FOREIGN_KEY or _UNKNOWN_KEY in str(at):
+            return (
+                "Compare its host key with the one on its console; if they agree, put it into `known_hosts`."
+            )
+        if "SSLCertVerificationError" in names:
+            return (
+                "Compare its certificate with the one on its console; then put its authority into `ca_file`."
+            )
+        at = at.__cause__ or at.__context__
+    return ""
+
+
+_FOREIGN_KEY = frozenset({"BadHostKeyException", "SSHUnknownHostError"})
+"""Exceptions of Paramiko and ncclient for another host key than the known one; ncclient's also for an unknown one."""
+_UNKNOWN_KEY = "not found in known_hosts"
+"""Paramiko's words for a host without a known key, which has no exception of its own."""
 _KINDS: Mapping[type[BaseException], str] = {
     TimeoutError: "no answer in time",
     ConnectionError: "the connection broke",

@@ -22,6 +22,7 @@ from lxml.etree import XMLSyntaxError
 from napalm.base import exceptions
 from napalm.junos.utils.junos_views import junos_iface_counter_table
 from ncclient import NCClientError
+from ncclient.transport.errors import SSHUnknownHostError
 
 from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, silence_libraries
@@ -130,8 +131,13 @@ class JunosConnection(napalm.junos.JunOSDriver):  # type: ignore[misc]
                 super().open()
             except EzAuthError:
                 raise exceptions.ConnectAuthError(f"refuses the login of {self.username}") from None
-            except ConnectRefusedError:
-                raise exceptions.ConnectionException("refuses connections for NETCONF") from None
+            except ConnectError as error:
+                if isinstance(error.__context__, SSHUnknownHostError):
+                    text = "its host key is unknown, or not the known one"
+                    raise exceptions.ConnectionException(text) from error
+                if isinstance(error, ConnectRefusedError):
+                    raise exceptions.ConnectionException("refuses connections for NETCONF") from None
+                raise
             self._ahead = AheadRequests(self.device._conn)
 
     def _forget(self) -> None:

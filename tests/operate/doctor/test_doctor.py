@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import paramiko
 import pytest
 
 from fabricc.cli.entry import run
@@ -20,7 +22,7 @@ from tests.operate.verify.test_drivers import DEVICES
 from tests.operate.verify.test_drivers import SPEC as SWITCHES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.operate.drivers.servers.device import Device
 
 SPEC = """\
 cluster: lab
@@ -131,6 +133,15 @@ def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest
     assert "errors" in found["fabricc.lock"][0]["message"]
 
 
+def other_identity(far: Device, folder: Path) -> dict[str, Any]:
+    """Return the options of a device with which its TLS certificate or its SSH host key is not the expected one."""
+    if "ssl_verify" in far.options:
+        return {**far.options, "ssl_verify": True}
+    place, kind, _ = Path(far.options["alt_key_file"]).read_text().split()
+    (folder / "other").write_text(f"{place} {kind} {paramiko.ECDSAKey.generate().get_base64()}\n")
+    return {**far.options, "alt_key_file": str(folder / "other")}
+
+
 @pytest.mark.parametrize("nos", DEVICES)
 @pytest.mark.spread(2)
 def test_a_switch_is_logged_in_to_and_its_release_compared(
@@ -151,6 +162,16 @@ def test_a_switch_is_logged_in_to_and_its_release_compared(
         found = [*check_switches(fabric, access, 1)]
         stranger = Access(Login("nobody", reference, address=far.host, options=far.options, timeout_s=10))
         refused = [*check_switches(fabric, stranger, 1)]
+        foreign = Access(
+            Login(
+                far.username, reference, address=far.host, options=other_identity(far, tmp_path), timeout_s=10
+            )
+        )
+        unproved = [*check_switches(fabric, foreign, 1)]
+    assert all("cannot be logged in to" in each.message for each in unproved), unproved
+    named = ("certificate", "ca_file") if "ssl_verify" in far.options else ("host key", "known_hosts")
+    assert all(word in each.remedy for each in unproved for word in named), unproved
+    assert all(named[0].replace("host ", "") in each.message.lower() for each in unproved), unproved
     assert all("the login of nobody" in each.message for each in refused), refused
     assert all("in the access file" in each.remedy for each in refused), refused
     assert {each.subject for each in found} == {fabric.name(at) for at in fabric.switch_ids()}

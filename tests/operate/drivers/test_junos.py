@@ -449,7 +449,7 @@ def test_login_and_host_key_are_checked(switch: JunosSwitch, tmp_path: Path) -> 
     assert "refuses the login of" in str(refused.value)
     nobody = tmp_path / "nobody"
     nobody.touch()
-    with pytest.raises(ConnectionException):
+    with pytest.raises(ConnectionException, match="its host key is unknown"):
         switch.device.connect(alt_key_file=str(nobody)).open()
     with switch.device.connect(alt_key_file=str(nobody), ssh_strict=False) as opted_out:
         assert opted_out.is_alive()["is_alive"]

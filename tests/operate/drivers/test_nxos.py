@@ -15,12 +15,13 @@ from napalm.base.exceptions import (
     ConnectAuthError,
     ConnectionException,
     MergeConfigException,
-    NapalmException,
     ReplaceConfigException,
     SessionLockedException,
 )
 from napalm.nxapi_plumbing import NXAPIConnectionError
 
+from fabricc.operate.devices.connection import Connection
+from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.holds import HoldKind
@@ -739,8 +740,11 @@ def test_login_certificate_and_host_key_are_checked(switch: NxosSwitch, tmp_path
         switch.device.connect(ssl_verify=True).open()
     nobody = tmp_path / "nobody"
     nobody.touch()
-    with switch.device.connect(alt_key_file=str(nobody)) as stranger, pytest.raises(NapalmException):
-        stranger.load_replace_candidate(config=NEW)
+    with switch.device.connect(alt_key_file=str(nobody)) as stranger, pytest.raises(DeviceError) as unknown:
+        Connection("leaf1", stranger, str).call(
+            "FAB9113", "the candidate", "load_replace_candidate", config=NEW
+        )
+    assert "`known_hosts`" in str(unknown.value.diagnostic.help)
     assert switch.files == {}
 
 
