@@ -53,6 +53,7 @@ CASES: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "no map of paused queues": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("pfc_to_queue_map"))),
     "no map of pausing groups": ("FAB9667", '"Ethernet0": {', _each_map(lambda row: row.pop("pfc_to_pg_map"))),
     "an undefined map": ("FAB9060", '"AZUR"', _each_map(lambda row: row.update(tc_to_queue_map="AZUR"))),
+    "an undefined map of code points": ("FAB9060", '"AZUR"', _each_map(lambda row: row.update(dscp_to_tc_map="AZUR"))),
     "an undefined scheduler": ("FAB9060", '"rdm"', _each_row("QUEUE", "|3", lambda row: row.update(scheduler="rdm"))),
     "an undefined profile of marking": ("FAB9060", '"400g"', _each_row("QUEUE", "|3", lambda row: row.update(wred_profile="400g"))),
     "a class without a queue": ("FAB9607", '"26": "4"', replace(r'"26": "3"', '"26": "4"', file=FILE)),

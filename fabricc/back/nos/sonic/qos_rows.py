@@ -238,7 +238,7 @@ def _finish_queues(document: Document) -> None:
 def _state_missing(document: Document, field: str, name: str, table: str, line: int) -> None:
     """State once that a field names a row that its table does not have; a file without the table is a part of one."""
     path = f"unread[{field} {name}]"
-    if path not in document.reading.facts and (rows_of(document, table) or _map_of(document, table)):
+    if path not in document.reading.facts and has_table(document, table):
         document.put(path, f"{table} has no such row", line)
 
 
