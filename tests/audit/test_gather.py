@@ -404,7 +404,7 @@ def test_invalid_addresses_are_unknown_lines(tmp_path: Path) -> None:
         ("Dell OS10", "! Version 10.5.4.1\nhostname a\ninterface ethernet1/1/1\n no shutdown\n"),
         ("Enterprise SONiC", "hostname a\nroce enable force-defaults\ninterface Eth1/1\n mtu 9216\n"),
         ("AsterNOS", "hostname a\ninterface ethernet 0/0\n mtu 9216\n"),
-        ("no configuration", "#!/usr/bin/env python3\nhostname a\ninterface Ethernet1\n   mtu 9216\n"),
+        ("not a configuration", "#!/usr/bin/env python3\nhostname a\ninterface Ethernet1\n   mtu 9216\n"),
     ],
 )
 def test_systems_that_look_like_another_are_rejected_by_name(name: str, text: str, tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
         ("su001-tor1a: 0x516b4b0300a1b2c4", "not a GUID"),
         ("su001-tor1a: 0x506b4b0300a1b2c4\nsu001-tor2a: 0x506b4b0300a1b2c4", "has the GUID of su001-tor1a"),
         ("su001-tor1a: 0x506b4b0300a1b2c4\nsu001-tor1a: 0x506b4b0300a1b2c5", "appears twice"),
-        ("- a list", "no mapping"),
+        ("- a list", "not a mapping"),
         ("a: [", "not YAML"),
     ],
 )

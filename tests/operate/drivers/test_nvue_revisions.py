@@ -54,8 +54,8 @@ def test_the_newest_apply_that_took_effect_is_applied(
     ("history", "problem"),
     [
         ([], "no applied revision"),
-        ({}, "no list"),
-        ([1], "no list"),
+        ({}, "not a list"),
+        ([1], "not a list"),
         ([revision_entry("9")], "unknown"),
         ([{}], "unknown"),
         ([revision_entry("2"), revision_entry("1")], "state confirm"),
