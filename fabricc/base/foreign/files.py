@@ -250,7 +250,7 @@ class Folder:
         """
         handle = self._open_file(name)
         try:
-            return _hash_content(handle, self.path / name, limit)
+            return _hash_content(handle, f"{self.path}/{name}", limit)
         finally:
             os.close(handle)
 
@@ -425,14 +425,16 @@ def _checked_size(handle: int, path: Path | str, limit: int) -> int:
 
 def _read_chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
     """Yield an open file in parts."""
-    left = limit
-    size = min(_checked_size(handle, path, limit), _CHUNK) + 1
-    while chunk := os.read(handle, size):
+    left, whole = limit, _checked_size(handle, path, limit)
+    size = min(whole, _CHUNK) + 1
+    chunk = os.read(handle, size)
+    complete = len(chunk) == whole < size  # the call allows one byte more
+    while chunk:
         left -= len(chunk)
         if left < 0:  # it grows, or does not report its size
             raise _too_large(path, limit)
         yield chunk
-        size = _CHUNK
+        chunk = b"" if complete else os.read(handle, _CHUNK)
 
 
 def _read_content(handle: int, path: Path | str, limit: int) -> bytes:
