@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
@@ -27,10 +28,14 @@ _NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
 _ATTEMPTS = 5
 _PAUSE_S = 0.2
+_PIECE = 1000
+"""Files that a step compares."""
 _REBUILD = "Build again; edits belong in the spec."
 
 
 T = TypeVar("T")
+Steps = Sequence[Callable[[], list[Diagnostic]]]
+"""Parts of a comparison with a manifest, in any order, each with what it finds."""
 
 
 class TreeError(FindingsError):
@@ -171,6 +176,7 @@ def verify_manifest(
     verified: Mapping[str, Iterable[Diagnostic]] = _NONE,
     unstated: Iterable[str] | None = None,
     expected: Collection[str] | None = None,
+    run: Callable[[Steps], Iterable[list[Diagnostic]]] | None = None,
 ) -> list[Diagnostic]:
     """Report FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
 
@@ -180,16 +186,20 @@ def verify_manifest(
         verified: folders of devices passed to `DeviceFiles.read_verified`, and its findings.
         unstated: the result of `unstated_files`, if known.
         expected: as of `completeness_findings`.
+        run: runs the steps, in as many processes as it has, and returns their findings; None to run them here.
 
     Raises:
         OSError: the tree disappeared meanwhile.
     """
     wrong = [each for found in verified.values() for each in found]
+    paths = [path for path in manifest.files if _device_folder(path) not in verified]
+    pieces = [paths[at : at + _PIECE] for at in range(0, len(paths), _PIECE)]
     with Folder(tree) as folder:
-        for path, stated in manifest.files.items():
-            if _device_folder(path) not in verified:
-                wrong += _damage_findings(folder, path, stated)
-        wrong += completeness_findings(folder, manifest, verified, expected)
+        steps: list[Callable[[], list[Diagnostic]]] = [
+            lambda: [*completeness_findings(folder, manifest, verified, expected)],
+            *(partial(_find_damage, folder, manifest, piece) for piece in pieces),
+        ]
+        wrong += chain.from_iterable(run(steps) if run else [step() for step in steps])
     wrong.sort(key=lambda each: each.position.file if each.position else "")
     for path in unstated_files(tree, manifest) if unstated is None else unstated:
         message = f"{path} is in the tree and not in its manifest"
@@ -203,6 +213,11 @@ def unstated_files(tree: Path, manifest: manifests.Manifest) -> list[str]:
     if any(path.endswith("/") for path in found):
         found -= {f"{folder}/" for folder in folders_above(manifest.files)}  # FAB6011 reports its files
     return sorted(found)
+
+
+def _find_damage(folder: Folder, manifest: manifests.Manifest, paths: Iterable[str]) -> list[Diagnostic]:
+    """Return FAB6010 or FAB6011 for each of some files that is not as stated."""
+    return [each for path in paths for each in _damage_findings(folder, path, manifest.files[path])]
 
 
 def _damage_findings(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:

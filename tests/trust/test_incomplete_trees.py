@@ -10,6 +10,7 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.proof import tree as trees
+from fabricc.review.diff import trees as sides_of_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ def test_equal_trees_have_no_changes(clone: Clone, pair: tuple[Path, Path]) -> N
 @pytest.mark.parametrize("fault", ["changed", "missing", "folder missing", "host file missing", "unreadable"])
 @pytest.mark.spread(8)
 def test_a_tree_that_is_not_as_its_manifest_states_is_rejected(
-    clone: Clone, pair: tuple[Path, Path], fault: str, sides: tuple[int, ...]
+    clone: Clone, pair: tuple[Path, Path], fault: str, sides: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for side in sides:
         tree = pair[side]
@@ -57,6 +58,9 @@ def test_a_tree_that_is_not_as_its_manifest_states_is_rejected(
     assert status == 1
     assert code in printed
     assert "no device changes" not in printed
+    monkeypatch.setattr(trees, "_PIECE", 5)
+    monkeypatch.setattr(sides_of_trees, "usable_cpus", lambda: 2)
+    assert clone.reading("diff", *map(str, pair)) == (status, printed), "as large trees are read"
     checked, report = clone.reading("check", str(pair[sides[0]]), "--spec", "cluster.yaml")
     assert checked == 1
     assert code in report, "check reports the same"

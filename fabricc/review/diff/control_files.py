@@ -15,7 +15,6 @@ from fabricc.base.foreign.git_objects import visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
-from fabricc.proof.tree import read_manifest
 from fabricc.review.diff.model import BESIDE, ControlFile, TreeVerdict
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.load.revision import Comparison, SpecHistory
+    from fabricc.tree.manifest import Manifest
 
 _MANIFEST = "manifest.json"
 _SUBMODULE = "160000"
@@ -133,9 +133,9 @@ def control_files(
     return tuple(found)
 
 
-def changed_files_beside(base: Path, head: Path) -> tuple[ControlFile, ...]:
+def changed_files_beside(base: Manifest, head: Manifest) -> tuple[ControlFile, ...]:
     """Return the files of two built trees that differ and belong to no device: jobs, acceptance test and exports."""
-    before, after = (read_manifest(tree).files for tree in (base, head))
+    before, after = base.files, head.files
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted(before.keys() | after.keys()):
         folder = path.partition("/")[0]

@@ -36,7 +36,7 @@ from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, share_objects
-from fabricc.review.diff.trees import tree_side
+from fabricc.review.diff.trees import read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -95,10 +95,11 @@ def _two_inputs(first: Path, second: Path) -> Inputs:
             _compile_side(first, str(first)), _compile_side(second, str(second)), str(first), str(second)
         )
     specs = {path: _compile_side(path, str(path)) for path in (first, second) if not path.is_dir()}
+    trees = {path: read_tree(path) for path in (first, second) if path not in specs}
     sides = [
-        spec_side(str(path), specs[path]) if path in specs else tree_side(path) for path in (first, second)
+        spec_side(str(path), specs[path]) if path in specs else trees[path][0] for path in (first, second)
     ]
-    beside = () if specs else changed_files_beside(first, second)
+    beside = () if specs else changed_files_beside(trees[first][1], trees[second][1])
     policy = _stated_policy(*map(_read_document, specs.values()))
     from fabricc.review.diff.tree_findings import find_new  # a review of specs needs no rules of `audit`
 

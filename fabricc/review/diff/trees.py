@@ -16,6 +16,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
+from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.fabric.facts import Facts, Reading, neighbor_key
 from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.infiniband import PLATFORM
@@ -31,12 +32,16 @@ from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from pathlib import Path
 
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.proof.tree import Steps
     from fabricc.tree.manifest import Manifest
 
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
+_INLINE = 4
+"""Steps of a comparison with a manifest that this process does alone."""
 _PLAN = re.compile(r"plan/([a-z]+)/fabric\.json")
 _TIERS = ("tor", "spine", "core")
 _RANK = {"host": 0, "spine": 1, "core": 2, "external": 3, "peer": 0}
@@ -157,20 +162,32 @@ class TreeSide(Side):
         return self._host_gpus() if host else Fraction(0)
 
 
-def tree_side(tree: Path) -> Side:
-    """Read a tree that is exactly what its manifest states.
+def read_tree(tree: Path) -> tuple[Side, Manifest]:
+    """Return the side of a tree that is exactly what its manifest states, and this manifest.
 
     Raises:
         TreeError: as `check` reports it, FAB6010 or FAB6011 for files that are changed, missing or unreadable; its plan
             cannot be read (FAB9021).
     """
-    return read_consistently([tree], lambda: _whole_side(tree), lambda _: False)
+    return read_consistently([tree], lambda: _verify_tree(tree), lambda _: False)
 
 
-def _whole_side(tree: Path) -> Side:
+def _verify_tree(tree: Path) -> tuple[Side, Manifest]:
     manifest = read_manifest(tree)
-    if wrong := [each for each in verify_manifest(tree, manifest) if each.severity is Severity.ERROR]:
+    found = verify_manifest(tree, manifest, unstated=(), run=_run_steps)  # unstated files are no errors
+    if wrong := [each for each in found if each.severity is Severity.ERROR]:
         raise TreeError.of(wrong)
+    return _whole_side(tree, manifest), manifest
+
+
+def _run_steps(steps: Steps) -> Iterator[list[Diagnostic]]:
+    """Yield what steps find; worker processes take those of large trees."""
+    workers = 1 if len(steps) <= _INLINE else usable_cpus()
+    for _, found in spread_work(workers, len(steps), lambda number: steps[number]()):
+        yield found
+
+
+def _whole_side(tree: Path, manifest: Manifest) -> Side:
     try:
         with Folder(tree) as folder:
             names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]

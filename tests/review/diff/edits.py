@@ -21,7 +21,7 @@ from fabricc.base.values import replace
 from fabricc.compiler.driver import build_tree
 from fabricc.proof.tree import read_manifest
 from fabricc.review.diff.run import Context, compare_sides
-from fabricc.review.diff.trees import tree_side
+from fabricc.review.diff.trees import read_tree
 from fabricc.tree.manifest import NAME
 from tests.outward import spec_text
 from tests.review.diff.conftest import compare_specs
@@ -89,7 +89,7 @@ def review_edit(nos: str, edit: Edit, folder: Path, *, rules: bool = False) -> R
         return None
     if rules:
         return compare_specs(built_tree(nos), tree)
-    return compare_sides(tree_side(built_tree(nos)), tree_side(tree), Context(), 1)
+    return compare_sides(read_tree(built_tree(nos))[0], read_tree(tree)[0], Context(), 1)
 
 
 def replace_lines(*edits: tuple[str, str], file: str = "") -> Edit:
