@@ -52,19 +52,23 @@ def test_half_a_character_in_a_line_is_compared_as_any_other() -> None:
 LINES = {
     "eos": {
         "alias shb show ip bgp summary": True, "management console / idle-timeout 30": True,
+        "management console / idle-timeout 0": False,
         "alias show show version": False, "alias shx show version | bash reload": False, "alias r reload": False,
     },
     "nxos": {
         "cli alias name shb show ip bgp summary": True, "line console / exec-timeout 10": True,
+        "line console / exec-timeout 0": False,
         "cli alias name configure show version": False, "line console / speed 9600": False,
     },
     "junos": {
         "system ports console log-out-on-disconnect": True, "system login idle-timeout 30": True,
+        "system login idle-timeout 0": False,
         "system ports console disable": False, "system ports console insecure": False,
     },
     "sonic": {
         "SERIAL_CONSOLE|POLICIES inactivity_timeout: 15": True,
-        "SERIAL_CONSOLE|POLICIES sysrq_capabilities: enabled": False,
+        "SERIAL_CONSOLE|POLICIES inactivity_timeout: 0": False,
+        "SERIAL_CONSOLE|POLICIES sysrq_capabilities: enabled": False, "line vty / exec-timeout 0 0": False,
     },
     "cumulus": {
         "- set: / service: / snmp-server: / system-location: hall-3": True,
@@ -72,6 +76,7 @@ LINES = {
     },
     "frr": {
         "router bgp 4200524288 / bgp log-neighbor-changes": True, "line vty / exec-timeout 10 0": True,
+        "line vty / exec-timeout 0 30": True, "line vty / exec-timeout 0 0": False,
         "line vty / access-class X": False, "service advanced-vty": False,
     },
 }  # fmt: skip
