@@ -264,7 +264,7 @@ def shorten_values(before: Value | None, after: Value | None) -> str:
     if cut[0] == cut[1]:
         pairs = enumerate(zip(*texts, strict=False))
         common = next((at for at, (old, new) in pairs if old != new), min(map(len, texts)))
-        start = texts[0].rfind(" ", 0, common) + 1 or max(common - _LONGEST_EXAMPLE // 2, 0)
+        start = max(texts[0].rfind(" ", 0, common) + 1, common - _LONGEST_EXAMPLE // 2)
         cut = [f"…{_shorten_text(text[start:])}" for text in texts]
     return " → ".join(cut)
 

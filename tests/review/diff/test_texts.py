@@ -15,6 +15,7 @@ def test_an_example_of_long_values_shows_where_they_differ() -> None:
     same = "10.64.0.0/29 ACCEPT, " * 8
     assert shorten_values(same + "a", same + "b, c") == "…a → …b, c"
     assert shorten_values("x" * 90, "x" * 90 + "y") == f"…{'x' * 30} → …{'x' * 30}y"
+    assert shorten_values(f"a {'x' * 90}1", f"a {'x' * 90}2") == f"…{'x' * 30}1 → …{'x' * 30}2"
     assert shorten_values("a" * 70, 2) == f"{'a' * 60}… → 2"
 
 
