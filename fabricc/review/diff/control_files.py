@@ -16,12 +16,15 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import BESIDE, ControlFile, TreeVerdict
+from fabricc.review.diff.other_clusters import list_files_of_trees
+from fabricc.tree.manifest import FOLDERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
+    from fabricc.base.foreign.git_objects import Entry
     from fabricc.compiler.load.revision import Comparison, SpecHistory
     from fabricc.tree.manifest import Manifest
 
@@ -91,6 +94,8 @@ _DATA = re.compile(
 )
 """Names of texts, pictures, tables and data, which decide nothing if no role names them."""
 _UNKNOWN_KIND = "file of an unknown kind"
+_BUILT_ROLES = frozenset({"program", _UNKNOWN_KIND})
+"""The roles of files that a build writes."""
 _PROGRAM = b"#!"
 """How a program of any name begins."""
 
@@ -101,8 +106,11 @@ def control_files(
     repository: Repository,
     commit: str,
     submodules: AbstractSet[str] = frozenset(),
+    others: Mapping[str, AbstractSet[str]] | None = None,
 ) -> tuple[ControlFile, ...]:
     """Return the changed files that decide what a push or a review does; those of a committed tree as one entry.
+
+    Files that the manifest of another cluster's tree lists are one entry for each folder and role.
 
     Args:
         changes: files that differ between the two sides.
@@ -110,10 +118,12 @@ def control_files(
         repository: where the files are read.
         commit: the newer one, "" for the work tree.
         submodules: paths at which a side has a commit of another repository.
+        others: folder of a tree of another cluster -> the files in its manifests.
     """
     folders = {f"{tree}/": tree for tree in trees}
     found: list[ControlFile] = []
     in_trees: list[tuple[str, Change]] = []
+    in_others: list[tuple[tuple[str, str], Change]] = []
     for change in changes:
         tree = next((name for folder, name in folders.items() if change.path.startswith(folder)), None)
         if tree is not None:
@@ -125,12 +135,38 @@ def control_files(
             or _role_by_content(change, repository, commit)
             or role_of(change.path)
         ):
-            found.append(ControlFile(visible_path(change.path), role, change.kind))
-    for tree, members in group_pairs(in_trees).items():
-        kinds = {each.kind for each in members}
-        kind = kinds.pop() if len(kinds) == 1 else "changed"
-        found.append(ControlFile(visible_path(tree), "committed tree", kind, len(members)))
+            if folder := _folder_in_tree(change.path, role, others or {}):
+                in_others.append(((folder, role), change))
+            else:
+                found.append(ControlFile(visible_path(change.path), role, change.kind))
+    found += [_join_changes(*at, members) for at, members in group_pairs(in_others).items()]
+    found += [
+        _join_changes(tree, "committed tree", members) for tree, members in group_pairs(in_trees).items()
+    ]
     return tuple(found)
+
+
+def _join_changes(folder: str, role: str, members: Sequence[Change]) -> ControlFile:
+    """Return one entry for changed files of a folder."""
+    kinds = {each.kind for each in members}
+    kind = kinds.pop() if len(kinds) == 1 else "changed"
+    return ControlFile(visible_path(folder), role, kind, len(members))
+
+
+def _folder_in_tree(path: str, role: str, trees: Mapping[str, AbstractSet[str]]) -> str:
+    """Return the folder of a tree that has a file which a build writes; "" for any other file.
+
+    Whoever writes a tree writes its manifest too. So a file with a role that no built file has, and each file where
+    the place itself decides something, such as `.github`, stay single entries.
+    """
+    if role not in _BUILT_ROLES:
+        return ""
+    for tree, listed in trees.items():
+        below = path.removeprefix(f"{tree}/")
+        folder = below.partition("/")[0]
+        if below != path and below in listed and folder in FOLDERS and not role_of(f"{tree}/{_MANIFEST}"):
+            return f"{tree}/{folder}"
+    return ""
 
 
 def changed_files_beside(base: Manifest, head: Manifest) -> tuple[ControlFile, ...]:
@@ -236,6 +272,19 @@ def tree_verdicts(
     return tuple(found)
 
 
+def _files_of_other_trees(
+    *sides: tuple[Repository, Iterable[Entry]], changes: Iterable[Change], cluster: str
+) -> dict[str, AbstractSet[str]]:
+    """Return the folder of each tree of another cluster -> the files that its manifest lists on either side."""
+    changed = [change.path for change in changes]
+    found: dict[str, AbstractSet[str]] = {}
+    for repository, entries in sides:
+        by_path = {entry.path: entry for entry in entries}
+        for folder, listed in list_files_of_trees(repository, by_path, changed, cluster):
+            found[folder] = found.get(folder, frozenset()) | listed
+    return found
+
+
 def find_control_files(
     history: SpecHistory, chosen: Comparison, commit: str, spec: Path, cluster: str, status: int | None
 ) -> tuple[tuple[ControlFile, ...], tuple[TreeVerdict, ...], list[Change]]:
@@ -255,13 +304,15 @@ def find_control_files(
     if chosen.head is None:
         trees = trees_of(repository.list_work_files(), cluster)
         changes = uncommitted_changes(repository, chosen.base, (*old, *trees))
-        return control_files(changes, (*old, *trees), repository, ""), (), changes
+        others = _files_of_other_trees((repository, before), changes=changes, cluster=cluster)
+        return control_files(changes, (*old, *trees), repository, "", others=others), (), changes
     newer = chosen.head_history.repository
     after = newer.all_entries(chosen.head)
     trees = trees_of((entry.path for entry in after), cluster)
     changes = newer.changes(chosen.base, chosen.head)
     submodules = {entry.path for entry in (*before, *after) if entry.mode == _SUBMODULE}
-    found = control_files(changes, (*old, *trees), newer, chosen.head, submodules)
+    others = _files_of_other_trees((repository, before), (newer, after), changes=changes, cluster=cluster)
+    found = control_files(changes, (*old, *trees), newer, chosen.head, submodules, others)
     own = (history.prefix, *(f"{tree}/" for tree in trees))
     if status is not None:
         return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old), changes

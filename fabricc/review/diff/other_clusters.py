@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
@@ -10,15 +11,15 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign.git_objects import Entry, visible_path
 from fabricc.compiler.load.spec_search import cluster_of, cluster_of_lock, read_here
 from fabricc.review.diff.model import OTHER_CLUSTER
-from fabricc.tree.manifest import is_manifest
+from fabricc.tree.manifest import NAME, Manifest, ManifestError, is_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     from fabricc.base.foreign.git import Change, Repository
     from fabricc.compiler.load.revision import Comparison, SpecHistory
 
-_MANIFEST_NAME = "manifest.json"
 _REMEDY = "Review its spec as well; in CI, list every spec."
 
 
@@ -84,21 +85,50 @@ def _clusters_of_files(repository: Repository, entries: Iterable[Entry]) -> Iter
 
 
 def _other_trees(
-    repository: Repository, entries: dict[str, Entry], changed: Iterable[str], clusters: frozenset[str]
+    repository: Repository, entries: Mapping[str, Entry], changed: Iterable[str], clusters: frozenset[str]
 ) -> dict[str, str]:
     """Return the folder of each built tree with a changed file -> its cluster."""
+    return {
+        folder: posixpath.basename(folder)
+        for folder, content in _other_manifests(repository, entries, changed, clusters)
+        if is_manifest(content)
+    }
+
+
+def list_files_of_trees(
+    repository: Repository, entries: Mapping[str, Entry], changed: Iterable[str], cluster: str
+) -> Iterator[tuple[str, AbstractSet[str]]]:
+    """Yield the folder of each tree of another cluster that has a changed file, and the files in its manifest.
+
+    Args:
+        repository: the repository of the files.
+        entries: the files of a commit, by their paths.
+        changed: paths of files that differ between the two sides.
+        cluster: the one that is reviewed.
+
+    Raises:
+        GitError: an object is not here.
+    """
+    for folder, content in _other_manifests(repository, entries, changed, frozenset((cluster,))):
+        with suppress(ManifestError):
+            manifest = Manifest.parse(content)
+            if manifest.cluster == posixpath.basename(folder):
+                yield folder, manifest.files.keys()
+
+
+def _other_manifests(
+    repository: Repository, entries: Mapping[str, Entry], changed: Iterable[str], clusters: frozenset[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the folder and the content of each manifest beside or above a changed file."""
     manifests = {
         posixpath.dirname(path): entry
         for path, entry in entries.items()
-        if posixpath.basename(path) == _MANIFEST_NAME and entry.plain and (entry.size or 0) <= MAX_BYTES
+        if posixpath.basename(path) == NAME and entry.plain and (entry.size or 0) <= MAX_BYTES
     }
     touched = {folder for path in changed for folder in _parents(path) if folder in manifests}
     wanted = [manifests[folder] for folder in sorted(touched) if posixpath.basename(folder) not in clusters]
-    return {
-        posixpath.dirname(entry.path): posixpath.basename(posixpath.dirname(entry.path))
-        for entry, content in repository.blobs(wanted)
-        if is_manifest(content)
-    }
+    for entry, content in repository.blobs(wanted):
+        yield posixpath.dirname(entry.path), content
 
 
 def _parents(path: str) -> Iterator[str]:

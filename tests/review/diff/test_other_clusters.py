@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli.entry import run
+from fabricc.tree.manifest import Manifest
 from tests.review.diff.test_base import SPEC, Repository
 
 if TYPE_CHECKING:
@@ -122,3 +123,45 @@ def test_other_files_are_no_clusters(repository: Repository, fabricc: Callable[.
     found = json.loads(fabricc(*words)[1])
     assert [each["code"] for each in found["findings"]] == []
     assert found["labels"] == ["fabric:no-change"]
+
+
+TREE_FILES = [f"hosts/h{number}/usr/local/sbin/fabricc-roce" for number in range(30)]
+
+
+def manifest_of(cluster: str, *paths: str) -> str:
+    return b"".join(
+        Manifest(cluster, "1", "cluster.yaml", {}, dict.fromkeys(paths, "0" * 64)).parts()
+    ).decode()
+
+
+def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    tree, forged = "build/other", ".github/actions"
+    texts = {
+        f"{tree}/manifest.json": manifest_of("other", *TREE_FILES, "jobs/access.yaml", "jobs/x"),
+        **dict.fromkeys((f"{tree}/{path}" for path in TREE_FILES), "#!/bin/sh\n"),
+        f"{tree}/jobs/access.yaml": "username: eve\n",
+        f"{tree}/jobs/not-listed.sh": "echo\n",
+        f"{forged}/manifest.json": manifest_of("actions", "jobs/run.sh"),
+        f"{forged}/jobs/run.sh": "echo\n",
+        "pile/elsewhere/manifest.json": manifest_of("other", "jobs/run.sh"),
+        "pile/elsewhere/jobs/run.sh": "echo\n",
+        "zone-access.yaml": "username: eve\n",
+    }
+    for path, text in texts.items():
+        (repository.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (repository.folder / path).write_text(text, "utf-8")
+    repository.commit("change")
+    words = ("diff", "a/cluster.yaml", "--base", "main", "--head", "topic", "--format")
+    found = json.loads(fabricc(*words, "json")[1])
+    assert [(each["path"], each["role"], each["files"]) for each in found["control_files"]] == [
+        (".github/actions/jobs/run.sh", "CI", 1),
+        (".github/actions/manifest.json", "CI", 1),
+        ("build/other/jobs/access.yaml", "access file", 1),
+        ("build/other/jobs/not-listed.sh", "program", 1),
+        ("pile/elsewhere/jobs/run.sh", "program", 1),
+        ("zone-access.yaml", "access file", 1),
+        ("build/other/hosts", "program", 30),
+    ]
+    assert "fabric:control-files" in found["labels"]
