@@ -5,6 +5,7 @@ These are findings of the proof and the rules on the newer side that the older s
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
@@ -322,8 +323,9 @@ def compare_specs(before: Compiled | None, after: Compiled, spec: str) -> Contex
         after: the newer side.
         spec: the name of its spec.
     """
-    known = {_locate_finding(d, before) for d in before.diagnostics} if before else set()
-    new = tuple(d for d in after.diagnostics if _locate_finding(d, after) not in known)
+    known = set(_state_findings(before)) if before else set()
+    stated = zip(after.diagnostics, _state_findings(after), strict=True)
+    new = tuple(finding for finding, key in stated if key not in known)
     return Context(
         spec,
         spec_changes(_read_document(before), _read_document(after, spec)) if before else (),
@@ -335,9 +337,28 @@ def compare_specs(before: Compiled | None, after: Compiled, spec: str) -> Contex
     )
 
 
-def _locate_finding(finding: Diagnostic, compiled: Compiled) -> tuple[str, str]:
-    """Return the code and the message of a finding, with paths below the folder of the spec."""
-    return finding.code, finding.message.replace(f"{compiled.path.parent}/", "")
+def _state_findings(compiled: Compiled) -> Iterator[tuple[str, str]]:
+    """Yield code and message of each finding: paths below the folder of the spec, systems without their release.
+
+    A gap that the next release of a system still has is not new.
+    """
+    folder = f"{compiled.path.parent}/"
+    releases = sorted(_find_platforms(compiled), key=len, reverse=True)
+    release = re.compile(rf"\b({'|'.join(map(re.escape, releases))})(?![\w.-])", re.IGNORECASE)
+    for each in compiled.diagnostics:
+        message = each.message.replace(folder, "")
+        if releases:
+            message = release.sub(lambda found: found[0].partition(" ")[0].lower(), message)
+        yield each.code, message
+
+
+def _find_platforms(compiled: Compiled) -> set[str]:
+    """Return each system in use with its release."""
+    if compiled.infiniband is not None:
+        return set()
+    fabrics = (each.fabric for each in _compiled_networks(compiled).values())
+    switches = (fabric.switch(at) for fabric in fabrics for at in fabric.kinds())
+    return {f"{switch.nos} {switch.release}" for switch in switches if switch.release}
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:
