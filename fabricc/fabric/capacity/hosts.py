@@ -1,9 +1,10 @@
-"""Losses of hosts and GPUs in an outage (NIC ports without a path, paths above their ToRs), and of one more switch."""
+"""Losses of hosts and GPUs in an outage (NIC ports without a path, planes, paths above), and of one more switch."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import combinations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -116,6 +117,72 @@ def compute_host_loss(wiring: Wiring, ports: Iterable[NicPort]) -> PortLoss:
 def count_cut_gpus(remainder: Remainder) -> int:
     """Return the number of GPUs without a port."""
     return sum(compute_host_loss(remainder.wiring, ports).gpus for ports in remainder.lost_ports.values())
+
+
+class PartedHosts(NamedTuple):
+    """Hosts with a NIC that reaches no NIC of others, as the ports that both have left are in different planes."""
+
+    hosts: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def find_parted_hosts(remainder: Remainder) -> list[PartedHosts]:
+    """Return the hosts without a plane in common, where both have ports left and had a plane in common before."""
+    if not remainder.lost_ports or remainder.wiring.fabric.port_planes == 1:
+        return []
+    found: list[PartedHosts] = []
+    groups = sorted(_group_hosts_by_planes(remainder).items(), key=lambda each: sorted(each[0].left))
+    for (one, hosts), (other, others) in combinations(groups, 2):
+        apart = one.left.isdisjoint(other.left) and not one.all.isdisjoint(other.all)
+        if apart and len(hosts.keys() | others.keys()) > 1:
+            found.append(PartedHosts(tuple(hosts), tuple(others)))
+    return found
+
+
+def find_newly_parted_hosts(now: Remainder, *known: Remainder) -> list[PartedHosts]:
+    """Return the hosts that have no plane in common, without those of which that holds in a known state."""
+    earlier = [pair for each in known for pair in find_parted_hosts(each)]
+    return [
+        pair
+        for pair in find_parted_hosts(now)
+        if not any(set(pair.hosts) <= set(of.hosts) and set(pair.others) <= set(of.others) for of in earlier)
+    ]
+
+
+class _Planes(NamedTuple):
+    """The planes that the ports of a NIC lead to, and those to which they still do."""
+
+    all: frozenset[int]
+    left: frozenset[int]
+
+
+def _group_hosts_by_planes(remainder: Remainder) -> dict[_Planes, dict[str, None]]:
+    """Map the planes of NICs to the hosts that have such a NIC, in the fabric's order."""
+    wiring = remainder.wiring
+    whole: dict[tuple[int, int], set[_Planes]] = {}
+    found: defaultdict[_Planes, dict[str, None]] = defaultdict(dict)
+    for name, at in wiring.hosts.items():
+        lost = remainder.lost_ports.get(at, frozenset())
+        group = wiring.fabric.units[at.unit].group
+        kind = group, wiring.fabric.attachments[group].seat(at.slot)[0]
+        planes = whole.get(kind) if not lost else None
+        if planes is None:
+            ports = group_pairs(
+                (port.rail, (port, wiring.tors[tor].plane)) for port, tor in wiring.host_ports(at).items()
+            )
+            planes = {
+                _Planes(
+                    frozenset(plane for _, plane in of_nic),
+                    frozenset(plane for port, plane in of_nic if port not in lost),
+                )
+                for of_nic in ports.values()
+            }
+            if not lost:
+                whole[kind] = planes
+        for each in planes:
+            if each.left:
+                found[each][name] = None
+    return found
 
 
 def find_affected_hosts(before: Remainder, now: Remainder) -> list[AffectedHost]:

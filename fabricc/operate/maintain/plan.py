@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
+PARTED = "FAB9410"
+
+
 class Moment(StrEnum):
     """A moment of the maintenance."""
 
@@ -39,6 +42,7 @@ class NetworkMaintenance:
         rails: rail that has less than all its NIC ports at some moment -> the share of them at each.
         leasts: the smallest capacity of any part, rail or switch in service at each moment, and its name.
         touched: hosts that have less while the devices are out.
+        parted: hosts that have no plane in common while they are out, and had one before.
         cut: GPUs without a port at each moment.
         next: the worst further failure while they are out; `usual` the same without the maintenance.
     """
@@ -51,6 +55,7 @@ class NetworkMaintenance:
     rails: Mapping[str, tuple[Fraction, ...]]
     minimums: tuple[tuple[Fraction, str], ...]
     touched: tuple[hosts.AffectedHost, ...]
+    parted: tuple[hosts.PartedHosts, ...]
     cut: tuple[int, ...]
     next: hosts.FurtherFailure
     usual: hosts.FurtherFailure
@@ -82,6 +87,7 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
         {rail: shares for rail, shares in rails.items() if min(shares) < 1},
         tuple(one.least_share() for one in each),
         tuple(hosts.find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
+        tuple(hosts.find_newly_parted_hosts(left[Moment.OUT], left[Moment.BEFORE])),
         tuple(hosts.count_cut_gpus(one) for one in each),
         hosts.find_further_failure(left[Moment.OUT]), hosts.find_further_failure(Remainder(wiring, Outage())),
     )  # fmt: skip
@@ -129,11 +135,19 @@ def plan_rounds(
     rounds: list[Outage] = []
     for one in singles:
         joined = rounds[-1] | one if rounds else one
-        if rounds and _find_least_of_round(wiring, joined, down)[0] >= keep:
+        if rounds and _may_join(wiring, rounds[-1], one, down, keep):
             rounds[-1] = joined
         else:
             rounds.append(one)
     return keep, rounds
+
+
+def _may_join(wiring: Wiring, earlier: Outage, one: Outage, down: Outage, keep: Fraction) -> bool:
+    """Return whether one more device or link fits into a round: the share is kept, and hosts keep a common plane."""
+    if _find_least_of_round(wiring, earlier | one, down)[0] < keep:
+        return False
+    now, *singly = (Remainder(wiring, down | each) for each in (earlier | one, earlier, one))
+    return not hosts.find_newly_parted_hosts(now, *singly)
 
 
 def check_network(
@@ -180,6 +194,7 @@ def _find_conflicts(
             f"{names} together leave {plural(alone - singly, 'GPU')} without a port, one at a time does not"
         )
         yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")
+    yield from _find_parted(wiring, target, network.standing)
     for moment in (Moment.DRAINED, Moment.OUT):
         least, at = network.least(moment)
         if keep is not None and least < keep:
@@ -199,3 +214,23 @@ def _find_conflicts(
                 left = f"round {number}: {join_words(each.names, 4)} out, keeps {format_share(share)} of {at}"
                 yield Diagnostic("FAB9404", Severity.NOTE, left, None, "")
             break
+
+
+def _find_parted(wiring: Wiring, target: Outage, standing: Outage) -> Iterator[Diagnostic]:
+    """Report hosts that keep no plane in common: with the present outage, or as several devices are out together."""
+    names, beside = join_words(target.names, 1), join_words(standing.names, 1)
+    only = Remainder(wiring, target)
+    for pair in hosts.find_newly_parted_hosts(only, *(Remainder(wiring, one) for one in target.split())):
+        message = f"{names} together leave {_describe_parted(pair)}"
+        yield Diagnostic(PARTED, Severity.WARNING, message, None, "Take the ToRs of one plane at a time.")
+    for pair in hosts.find_newly_parted_hosts(
+        Remainder(wiring, standing | target), only, Remainder(wiring, standing)
+    ):
+        message = f"{names} and {beside} out together leave {_describe_parted(pair)}"
+        remedy = f"Bring {beside} back first, or choose another time."
+        yield Diagnostic(PARTED, Severity.ERROR, message, None, remedy)
+
+
+def _describe_parted(pair: hosts.PartedHosts) -> str:
+    one, other = (f"{plural(len(of), 'host')} ({join_words(of, 1)})" for of in pair)
+    return f"{one} and {other} no plane in common"

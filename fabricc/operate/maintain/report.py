@@ -62,6 +62,9 @@ def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
             left = f", {least} left above their ToRs" if how == FEWER_PATHS else ""
             names_ = join_words([each.name for each in of_how], 6)
             yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{message}{left}: {names_}")
+    for pair in network.parted:
+        one, other = (f"{plural(len(of), 'host')} ({join_words(of, 3)})" for of in pair)
+        yield Line(f"{label}no plane in common: {one} and {other}")
     if not network.touched:
         yield Line(f"{label}no host is touched")
     yield from _render_next_failure(network, label)
@@ -182,6 +185,7 @@ def _encode_network(network: NetworkMaintenance) -> dict[str, Any]:
         },
         "gpus_without_port": dict(zip((moment.value for moment in Moment), network.cut, strict=True)),
         "hosts": hosts,
+        "no_common_plane": [{"hosts": pair.hosts, "others": pair.others} for pair in network.parted],
         "worst_next": {
             when: {
                 "cuts": each.cuts or None,

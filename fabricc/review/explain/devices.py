@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.numbers import group_pairs
-from fabricc.fabric.capacity.hosts import HOW, find_affected_hosts
+from fabricc.fabric.capacity.hosts import HOW, find_affected_hosts, find_newly_parted_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.model import Direction, Host, HostPort, Port, Switch
@@ -123,6 +123,10 @@ def describe_outage(fabric: Fabric, outage: Outage) -> str:
     share, at = left.least_share()
     hit = [each.how for each in find_affected_hosts(before, left)]
     hosts = [f"{plural(hit.count(how), 'host')}: {how}" for how in HOW if how in hit]
+    hosts += [
+        f"{plural(len(pair.hosts), 'host')} and {plural(len(pair.others), 'host')}: no plane in common"
+        for pair in find_newly_parted_hosts(left, before)
+    ]
     where = f" of {at}" if share < 1 else ""
     others = "" if outage.gone <= wiring.switches.keys() else " for the other hosts"
     return "; ".join([f"{format_share(share)}{where} is left{others}", *hosts])

@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.capacity.hosts import count_cut_gpus
+from fabricc.fabric.capacity.hosts import count_cut_gpus, find_parted_hosts
 from fabricc.fabric.capacity.remainder import Remainder, count_even_links, share_without
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
@@ -25,7 +25,7 @@ from tests.review.report.flows import UNBOUND, Graph
 from tests.review.report.specs import CORES, MIXED_SPEEDS, lab_spec, two_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow
@@ -205,6 +205,53 @@ def test_hosts_without_a_path_are_those_that_reach_no_spine(drawn: tuple[str, Ou
         assert len(ports) == sum(1 for device, _ in lost if device == host)
     assert left.lost_links == len(cables_of(name)) - len(cables)
     assert count_cut_gpus(left) <= wiring.fabric.counts()["gpus"]
+
+
+@settings(deadline=None, max_examples=scale_examples(40))
+@given(draw_outages(), st.data())
+def test_hosts_without_a_plane_in_common_are_those_whose_ports_lead_to_other_planes(
+    drawn: tuple[str, Outage], data: st.DataObject
+) -> None:
+    """Two NICs have a plane in common if a live cable of each leads to a ToR of it."""
+    name, outage = drawn
+    wiring, cables = wiring_of(name), cables_of(name)
+    tors = data.draw(st.lists(st.sampled_from(sorted(wiring.tors)), max_size=4))
+    outage = outage | Outage(gone=frozenset(tors))
+    left = Remainder(wiring, outage)
+    carrying = {tor for tor in wiring.tors if tor not in outage.gone and left.share(tor).links}
+    whole = _planes_of_nics(name, cables, wiring.tors)
+    now = _planes_of_nics(name, live_cables(cables, outage), carrying)
+    expected = {
+        frozenset({one[0], other[0]})
+        for one, other in combinations(now, 2)
+        if one[0] != other[0] and whole[one] & whole[other] and not now[one] & now[other]
+    }
+    found = {
+        frozenset({one, other})
+        for pair in find_parted_hosts(left)
+        for one, other in product(pair.hosts, pair.others)
+        if one != other
+    }
+    assert found == expected
+
+
+@cache
+def _rails_of_cables(name: str) -> dict[tuple[str, str], int]:
+    """A host and its port -> the rail."""
+    ends = [(cable.a_device, cable.a_port) for cable in cables_of(name) if cable.kind == "host"]
+    return {end: nic.rail for end in ends if (nic := wiring_of(name).find_nic(end)) is not None}
+
+
+def _planes_of_nics(
+    name: str, cables: Iterable[CableRow], tors: Collection[str]
+) -> dict[tuple[str, int], set[int]]:
+    """Host and rail -> planes of its ports that lead to some ToRs."""
+    found: dict[tuple[str, int], set[int]] = {}
+    for cable in cables:
+        if cable.kind == "host" and cable.b_device in tors:
+            nic = cable.a_device, _rails_of_cables(name)[cable.a_device, cable.a_port]
+            found.setdefault(nic, set()).add(wiring_of(name).tors[cable.b_device].plane)
+    return found
 
 
 @st.composite

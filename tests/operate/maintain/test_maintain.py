@@ -146,6 +146,28 @@ def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
     assert ran.status == 1
 
 
+@pytest.mark.parametrize(("other", "parted"), [("su002-tor1b", True), ("su002-tor1a", False)])
+def test_hosts_behind_tors_of_two_planes_have_no_plane_in_common(
+    tmp_path: Path, fabricc: Callable[..., Ran], other: str, parted: bool
+) -> None:
+    """Each host keeps a port, but those of one rack reach only the plane that the others have lost."""
+    small = TWO_PORTS.replace("64,", "4,").replace("unit: 32", "unit: 2")
+    spec = str(specs.write(tmp_path, small.format(planes="planes: 2\n")))
+    for devices, severity in (([other], "warning"), (["--down", other], "error")):
+        ran = fabricc(
+            "maintain", "su001-tor1a", *devices, "--window", "1h", "--keep", "10%", "--format", "json", spec
+        )
+        found = read_answer(ran)
+        pairs = found["networks"][0]["no_common_plane"]
+        assert [(pair["hosts"][0], pair["others"][-1]) for pair in pairs] == (
+            [("su002-host01", "su001-host02")] if parted else []
+        )
+        known = {one["code"]: one["severity"] for one in found["findings"]}
+        assert known.get("FAB9410") == (severity if parted else None)
+        assert ran.status == (parted and severity == "error")
+        assert known.keys().isdisjoint({"FAB9402", "FAB9407"})
+
+
 def test_maintain_counts_outages_found_by_verify(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
     reported = {
         "not_asked": {"spine01a": [{"code": "FAB9110", "message": "no answer"}]},
