@@ -118,7 +118,7 @@ def _check_marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> I
         if not 0 < marking.low < marking.high:
             message = f"{_describe_ports(links)}: queue {queue} marks from {marking.low:,} to {marking.high:,} bytes"
             yield Breach(17, message, at)
-        if not 0 < marking.percent <= 100:
+        if marking.percent is not None and not 0 < marking.percent <= 100:
             most = f"{_describe_ports(links)}: queue {queue} marks at most {marking.percent} %"
             yield Breach(17, most, at.replace("ecn_min_bytes", "ecn_max_percent"))
 

@@ -33,11 +33,11 @@ _CODE_POINT_PATHS = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in range(CO
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """ECN thresholds of one queue, bytes and per cent."""
+    """ECN thresholds of one queue, bytes and per cent; None for the system's default, which no line states."""
 
     low: int
     high: int
-    percent: int
+    percent: int | None
 
 
 class LinkSettings(NamedTuple):
@@ -358,7 +358,7 @@ class _Links:
             if scheduler is not None:
                 schedulers.append((queue, str(scheduler)))
             if isinstance(low, int) and isinstance(high, int):
-                markings.append((queue, Marking(low, high, as_int(percent) or 0)))
+                markings.append((queue, Marking(low, high, as_int(percent))))
                 marked.append(queue)
             elif fill is not None:
                 marked.append(queue)

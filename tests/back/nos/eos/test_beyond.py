@@ -143,6 +143,18 @@ def test_marking_in_other_units_than_bytes_is_marking(unit: str) -> None:
     assert facts["interface[Ethernet1]/queue[3]/ecn"].startswith(f"from 20 {unit} to 90 {unit}")
 
 
+@pytest.mark.parametrize("percent", ["", " max-mark-probability 20"])
+@pytest.mark.parametrize("weight", ["", " weight 0", " weight 10"])
+def test_marking_by_an_average_is_marking(percent: str, weight: str) -> None:
+    thresholds = f"minimum-threshold 320 kbytes maximum-threshold 640 kbytes{percent}{weight}"
+    lines = "qos profile R\n   uc-tx-queue 3\n      random-detect ecn " + thresholds
+    facts = read(f"{lines}\n!\ninterface Ethernet1\n   no switchport\n   service-profile R\n")
+    assert facts["interface[Ethernet1]/queue[3]/ecn_min_bytes"] == 320_000
+    assert facts.get("interface[Ethernet1]/queue[3]/ecn_max_percent") == (20 if percent else None)
+    averaged = facts.get("interface[Ethernet1]/qos_setting[queue 3 weight]")
+    assert averaged == (10 if weight == " weight 10" else None)
+
+
 there = pytest.mark.skipif(
     not (corpora.ROOT / "eos").is_dir(), reason="the configurations of others are not beside the checkout"
 )

@@ -43,13 +43,25 @@ def _byte_thresholds(low: int, low_unit: int, high: int, high_unit: int) -> dict
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit}
 
 
+def _weighted_thresholds(low: int, low_unit: int, high: int, high_unit: int, weight: int) -> dict[str, Value]:
+    return {**_byte_thresholds(low, low_unit, high, high_unit), f"{_SETTING}weight]": weight}
+
+
+def _weighted_marking(
+    low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
+) -> dict[str, Value]:
+    return {**_weighted_thresholds(low, low_unit, high, high_unit, weight), "ecn_max_percent": percent}
+
+
 def _delays(low: int, unit: str, rest: str) -> dict[str, Value] | None:
     """Return marking from thresholds in units that are no bytes; None for another unit."""
     return {"ecn": f"from {low} {unit} to {rest}"} if unit in _UNITS else None
 
 
 QUEUE: Sequence[Row] = (
-    Keep(_MARKS, _byte_thresholds),
+    Keep(f"{_MARKS} [weight 0]", _byte_thresholds),
+    Keep(f"{_MARKS} weight <1-15>", _weighted_thresholds),
+    Keep(f"{_MARKS} max-mark-probability <integer> weight <1-15>", _weighted_marking),
     Keep("random-detect ecn minimum-threshold <integer> <word> maximum-threshold <rest>", _delays),
     Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
     *stored_rows("qos_setting", 2, _OF_QUEUE),
