@@ -17,7 +17,7 @@ from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, SERVICES
+from fabricc.rules.summary import ACCESS, BESIDE, SERVICES, stray_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -250,7 +250,19 @@ def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         )
 
 
+def _stray_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report servers outside of the routing instance of management, which alone leads to them."""
+    for each in stray_servers(statement):
+        service = _SERVERS[each.path]
+        outside = "is not in the VRF of management, and no route leads there"
+        message = f"{statement.name}: the {service} {each.address} {outside}"
+        place = statement.device.paths.get(each.file, each.file)
+        remedy = f"Name the VRF of management on the line of the {service}."
+        yield Finding(MISSING, message, place, each.line, "server VRF", Severity.WARNING, remedy)
+
+
 RULES = (
+    SwitchRule(MISSING, OTHER, (), _stray_servers),
     SwitchRule(MISSING, OTHER, (), _own_servers),
     SwitchRule(OPEN, OTHER, (), _open_access),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),

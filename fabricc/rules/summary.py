@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.defaults import exports_connected, states_pfc
+from fabricc.back.nos import defaults
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
@@ -50,6 +50,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             services.append(path)
         elif _SEED.search(path):
             seed = path, value
+    services += [each.path for each in stray_servers(statement)]
     beside = [path for path in statement.rest if path.startswith(BESIDE)]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
@@ -95,6 +96,45 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     )  # fmt: skip
 
 
+class StrayServer(NamedTuple):
+    """A server that a switch looks for in the routing table of the fabric, with the path of its service."""
+
+    path: str
+    address: str
+    file: str
+    line: int
+
+
+def stray_servers(statement: Statement) -> list[StrayServer]:
+    """Return servers that only the separate routing instance of management leads to, on lines that do not name it.
+
+    Other lines must show that this instance leads to servers, and no port or static route of the fabric to these.
+    """
+    rest = statement.rest
+    if rest.get("management/isolated") != "true" or rest.keys().isdisjoint(_LEADING):
+        return []
+    found = []
+    for file, line, text in statement.device.unknown:
+        server = defaults.server_of_fabric(text)
+        if server and server[0] not in rest and not _leads_to(statement, server[1]):
+            found.append(StrayServer(*server, file, line))
+    return found
+
+
+_LEADING = ("management/ntp", "management/syslog", "management/gateway")
+
+
+def _leads_to(statement: Statement, server: str) -> bool:
+    """Return whether a port or a static route of the fabric leads to an address."""
+    try:
+        address = ip_address(server)
+    except ValueError:
+        return True  # a name, of whose address nothing is known
+    subnets = [path[len(_STATIC) : -1] for path in statement.rest if path.startswith(_STATIC)]
+    subnets += [str(values.get("ipv4", "")) for values in statement.ports.values() if "vrf" not in values]
+    return any("/" in each and address in ip_interface(each).network for each in subnets)
+
+
 def _wide_loopback(statement: Statement) -> str:
     text = str(statement.rest.get("loopback/ipv4", ""))
     return text if "/" in text and not text.endswith("/32") else ""
@@ -107,7 +147,7 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
     """Return the subnets of hosts and how they enter BGP; None without any, or if a way is not followed."""
     ports = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
     lossless = lossless_ports(statement)
-    unstated = not states_pfc(statement.device.system)  # its ports to hosts have no PFC either
+    unstated = not defaults.states_pfc(statement.device.system)  # its ports to hosts have no PFC either
     sure = [*ports, *(port for port in statement.open_ports() if unstated or port in lossless)]
     prefixes = _host_prefixes(statement, sure or statement.open_ports(), frozenset(sessions.near.values()))
     if not prefixes:
@@ -135,7 +175,7 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
         tuple(maps),
         networks,
         aggregates,
-        exports_connected(statement.device.system),
+        defaults.exports_connected(statement.device.system),
         bool(sure),
     )
 

@@ -445,6 +445,24 @@ def server_instance(text: str) -> tuple[str, str] | None:
     return None
 
 
+_STRAY_SERVER = re.compile(
+    r"(?:system )?(?P<service>ntp server|(?:logging|syslog) host) (?P<server>[0-9a-f.:]+)"
+    r"(?!.*\b(?:use-vrf|vrf|routing-instance)\b).*"
+)
+
+
+def server_of_fabric(text: str) -> tuple[str, str] | None:
+    """Return the path of a service and the server of a line that names no routing instance.
+
+    `logging server` of NX-OS is not one: published switches have it so next to servers in the VRF `management`.
+    """
+    match = _STRAY_SERVER.fullmatch(text.strip())
+    return match and (
+        f"management/{'ntp' if match['service'].startswith('ntp') else 'syslog'}",
+        match["server"],
+    )
+
+
 _NO_AUTHENTICATION = re.compile(r"management/aaa(?:\[|/)authentication login (?:default|console)\]?")
 
 

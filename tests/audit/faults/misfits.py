@@ -143,6 +143,19 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "nxos": replace(r"^  service-policy type queuing output PM-OUT-(?=\d+G-\d+M$)(.*)\n  no ip",
                         r"  service-policy type queuing output PM-OUTER-\1\n  no ip"),
     }),
+    "time server of the fabric": ("all", {
+        "eos": replace(r"ntp server vrf MGMT ", "ntp server "),
+        "nxos": replace(r"(ntp server \S+) use-vrf management", r"\1"),
+        "junos": replace(r"(server 192.0.2.10) routing-instance mgmt_junos", r"\1"),
+    }),
+    "log server of the fabric": ("all", {
+        "eos": replace(r"logging vrf MGMT host", "logging host"),
+        "junos": replace(r"^ +routing-instance mgmt_junos;\n", ""),
+    }),
+    "notifications without priority": ("all", {
+        "eos": replace(r"(uc-tx-queue 6\n)      priority strict\n", r"\1      no priority\n"),
+        "nxos": replace(r"(c-out-8q-q[67]\n    )priority level \d", r"\1bandwidth remaining percent 0"),
+    }),
     "logins without authentication": ("all", {
         "eos": add("aaa authentication login default none\n", before=r"^aaa authorization"),
         "nxos": add("aaa authentication login default none\n", before=r"^copp profile"),

@@ -56,6 +56,7 @@ PLACED = [
     ("PFC of another priority", "junos"), ("RDMA in a lossy class", "junos"), ("no PFC to hosts", "nxos"),
     ("the default class is lossless", "nxos"), ("hosts kept out of BGP", "eos"), ("BFD kept from the CPU", "junos"),
     ("marking never happens", "junos"), ("hash seed of the spines", "nxos"),
+    ("notifications without priority", "nxos"), ("log server of the fabric", "eos"),
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""

@@ -376,6 +376,8 @@ def finish(document: Document) -> None:
         if {"any", "here"} <= stored.values.keys():
             logging[str(host)] = stored.values["any"]
             document.put(f"platform/syslog[{host}]/any", *stored.values["any"])
+        elif "any" in stored.values:
+            document.reject(stored.values["any"][1])
         authorities |= _finish_syslog_tls(document, str(host), stored.values)
     document.put_set("management/syslog", logging)
     document.put_set("management/syslog_ca", authorities)

@@ -26,6 +26,8 @@ class AppliedStatements(NamedTuple):
 
     facts: UniformPorts[Value]
     lines: Sequence[tuple[str, int]]
+    shareless: Sequence[tuple[str, int]]
+    """Queues that get classified packets and no bandwidth, each with the line of its share of 0."""
 
 
 class Policies:
@@ -37,6 +39,12 @@ class Policies:
         self._classify = document.scope.each("qos")
         self._classification = classification_policy(document)
         self._system = _system_policies(document)
+        self._groups = {
+            block.values["group"][0]
+            for policy in self._classify.values()
+            for block in policy.each("class").values()
+            if "group" in block.values
+        }
         self._pauses = ",".join(map(str, sorted(paused_groups(document))))
         self._watches = "watchdog" in document.scope.values
         self._kinds = {name: match_kinds(document, policy) for name, policy in self._classify.items()}
@@ -112,9 +120,17 @@ class Policies:
             facts = shared_facts(
                 tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
             )
-            copied = AppliedStatements(facts, [(self._file, line) for _, _, line in stated])
+            lines = [(self._file, line) for _, _, line in stated]
+            shareless = [*self._shareless_queues(self._queuing.get(egress, none))]
+            copied = AppliedStatements(facts, lines, shareless)
             self._copied[egress, ingress] = copied
         return copied
+
+    def _shareless_queues(self, policy: Scope) -> Iterator[tuple[str, int]]:
+        for queue, scope in policy.each("egress").items():
+            share, line = scope.values.get("share", _NONE)
+            if queue in self._groups and str(share).endswith(" 0"):
+                yield f"queue[{queue}]/scheduler", line
 
 
 _QUEUING = ("queuing output", "queuing input")

@@ -300,6 +300,7 @@ def finish(document: Document) -> None:
             if copied := policies.apply_policies(port, values):
                 facts.update(copied.facts[port])
                 lines.update(zip(paths_of_port(port, copied.facts.leaves), copied.lines, strict=True))
+                lines.update({paths[leaf]: (file, line) for leaf, line in copied.shareless})
 
 
 def _put_management(document: Document, block: Scope) -> None:
