@@ -89,6 +89,12 @@ def list_failures(report: Report) -> Iterator[str]:
         yield from (one.message for one in diagnostics)
 
 
+def list_remedies(report: Report) -> list[str]:
+    """Return what to do about the switches that could not be read, each remedy once."""
+    found = (one.help for diagnostics in report.unread.values() for one in diagnostics if one.help)
+    return list(dict.fromkeys(found))
+
+
 def parts(report: Report) -> Iterator[Part]:
     """Yield the parts of the printed report, with the first findings of each aspect."""
     yield Table("", ("compared", report.noun, "with", "result"), list(table_rows(report)))
@@ -103,6 +109,7 @@ def parts(report: Report) -> Iterator[Part]:
         yield from (Line(), Line("not read", "bold"))
         for line in list(list_failures(report))[:_SHOWN]:
             yield Line(f"  {line}", "yellow")
+        yield from (Line(f"  help: {line}", "dim") for line in list_remedies(report)[:_SHOWN])
     for line in list_remarks(report):
         yield from (Line(), Line(line, "dim"))
     yield from (Line(), Line(format_verdict(report), "bold"))
@@ -161,6 +168,7 @@ def as_markdown(report: Report) -> Markdown:
     if report.unread:
         lines += [Markdown(), Markdown("Not queried:"), Markdown()]
         lines += [Markdown("- {}").format(line) for line in list_failures(report)]
+        lines += [Markdown(), *(Markdown("{}").format(line) for line in list_remedies(report))]
     if remarks := list_remarks(report):
         lines += [Markdown(), *(Markdown("{}.").format(line) for line in remarks)]
     return Markdown("\n").join([*lines, Markdown()])

@@ -75,6 +75,8 @@ def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tup
     assert root.get("tests") == str(len(list(root.iter("testcase"))))
     status, out, _ = verify("--format", "markdown")
     assert f"- spine02a ({network.source.devices['spine02a'].address}) cannot be logged in to" in out
+    assert "See that it is up" in out
+    assert "help: See that it is up" in verify()[1]
     assert "| config | 5 |" in out
 
 
