@@ -144,10 +144,12 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
             attempt = _fit_sizes(starter, replace(wanted, core_m=_SHORT_M), catalog)
         if attempt.fits:
             attempt = _settle_warnings(attempt, answers)
-            return attempt.text, attempt.found
+            if not attempt.warns_of(_NO_PART):
+                return attempt.text, attempt.found
         is_too_large = attempt.has_code(*_TOO_LARGE)
-        closest = attempt if closest is None or not is_too_large else closest
-        if not is_too_large:  # neither fewer hosts nor cores help
+        if closest is None or not (is_too_large or closest.fits):
+            closest = attempt
+        if not (is_too_large or attempt.fits):  # neither fewer hosts nor cores help
             break
     assert closest is not None
     return closest.text, closest.found
@@ -229,7 +231,7 @@ def _fit_sizes(starter: str, answers: Answers, catalog: Catalog) -> _Attempt:
             attempt = _try_spec(write_spec(starter, sized, host), host, answers.nos)
             if attempt.fits and not attempt.warns_of(_NO_PART):
                 return attempt
-            if closest is None or closest.has_code(*_TOO_FEW_PORTS):
+            if closest is None or closest.has_code(*_TOO_FEW_PORTS) or (attempt.fits and not closest.fits):
                 closest = attempt
             if attempt.fits or not all(each.message.startswith(of_networks) for each in attempt.errors):
                 break

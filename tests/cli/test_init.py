@@ -213,6 +213,15 @@ def test_a_unit_has_as_many_nvlink_domains_as_cables_and_ports_permit(
     assert {"FAB3354"}.isdisjoint(each.code for each in found)
 
 
+def test_a_fabric_that_no_cable_fits_has_no_more_tiers_than_it_needs() -> None:
+    """No cable joins the ports of these hosts and any switch (FAB3354), so cores do not help."""
+    answers = replace(DEFAULTS, hosts="hgx-b300-8x100", count=500, capacity=500)
+    text, found = fit_spec(STATED, answers, load_catalog()[0])
+    spec = yaml.safe_load(text)
+    assert ("cores" in spec, spec["gpus"]["hosts_per_unit"]) == (False, 64)
+    assert "FAB3354" in {each.code for each in found}
+
+
 def test_tenants_get_groups_and_segments(fabricc: Fabricc, tmp_path: Path) -> None:
     words = ["--tenant", "red=32", "--tenant", "blue=16", "--network", "frontend=linux-64x400:frr"]
     spec = spec_of(fabricc, tmp_path / "a", "--hosts", "dgx-b200", *words)
