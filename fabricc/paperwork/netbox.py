@@ -61,7 +61,10 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
     numbers: dict[End, dict[int, str]] = {}
     loopbacks: dict[str, list[str]] = {}
     for given in export.addresses:
-        if (name := placed.get(given.device)) is None or (found := _interface_name(given.address)) is None:
+        if (name := placed.get(given.device)) is None:
+            continue
+        if (found := _interface_name(given.address)) is None:
+            findings.append(_unreadable_address(given.address, f"{name} {given.interface}"))
             continue
         numbers.setdefault((name, given.interface), {})[found.version] = given.address
         if given.role == "loopback" or found.network.prefixlen == found.max_prefixlen:
@@ -253,6 +256,12 @@ def _cable_findings(
             message = f"{plural(len(shown), 'cable')} {words}: {', '.join(sorted(shown)[:_SHOWN])}{more}"
             help_ = "Names of interfaces are those of the operating system that the spec names."
             yield Diagnostic("FAB2151", Severity.WARNING, message, None, help_)
+
+
+def _unreadable_address(text: str, place: str) -> Diagnostic:
+    message = f"{clip(text)!r} of {place} is not an address with a prefix length"
+    help_ = "Correct it in the NetBox: without it, the plan would have a computed address in its place."
+    return Diagnostic("FAB2147", Severity.ERROR, message, None, help_)
 
 
 def _netbox_finding(message: str, help: str) -> Diagnostic:

@@ -305,6 +305,25 @@ def test_devices_of_one_name_are_refused(tmp_path: Path, fabricc: Fabricc, names
     assert not (tmp_path / "devices.csv").exists()
 
 
+@pytest.mark.parametrize("text", ["10.128.0.300/32", "10.128.0.1/33", "10.128.0.1 255.255.255.255", "tor1"])
+def test_an_address_that_cannot_be_read_is_no_computed_one(
+    tmp_path: Path, fabricc: Fabricc, text: str
+) -> None:
+    found = {
+        "devices": [device("su001-tor1a", "gpu-leaf", 1)],
+        "ip-addresses": [
+            address_record(text, "su001-tor1a", "Loopback0", "loopback"),
+            address_record(text, "camera-7", "eth0"),
+        ],
+    }
+    (tmp_path / "one.json").write_text(json.dumps(found))
+    ran = run_import(fabricc, tmp_path / "one.json", "--spec", write_dump(tmp_path))
+    assert ran.status == 1
+    assert f"FAB2147: '{text}' of su001-tor1a Loopback0 is not an address" in ran.err
+    assert "camera-7" not in ran.err
+    assert not (tmp_path / "devices.csv").exists()
+
+
 def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     devices = [device("su001-tor1a", "gpu-leaf", 1), {**device("", "gpu-leaf", 2), "name": None}]
     (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
