@@ -18,7 +18,7 @@ from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 
     from fabricc.fabric.fabric import Fabric
@@ -78,6 +78,7 @@ def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> 
         if name := placed.get(each.name):
             own = blocks.get(name, ("", ""))
             rows.append(_device_row(name, each, loopbacks.get(name, ()), own, fabric, name in switches))
+    findings += _primary_findings(export.devices, placed, loopbacks, switches, fabric)
     findings += _cable_findings(export.cables, placed, cables)
     lines = [DEVICES, *sorted(row for row in rows if any(row[1:]))]
     if not blocks:
@@ -218,6 +219,37 @@ def _device_row(
     first4, first6 = (next((text for text in own if (":" in text) is six), "") for six in (False, True))
     given = device.name.lower() if _short_name(device.name) != name else ""
     return name, given, device.asn, first4, first6, management, *blocks, *place
+
+
+def _primary_findings(
+    devices: Iterable[Device],
+    placed: Mapping[str, str],
+    loopbacks: Mapping[str, Sequence[str]],
+    switches: Container[str],
+    fabric: Fabric,
+) -> Iterator[Diagnostic]:
+    """Report primary addresses of switches that are neither of the plan's management networks nor of loopbacks."""
+    networks = [ip_network(str(each.pool)) for each in fabric.addresses.management]
+    outside: list[str] = []
+    for each in devices:
+        name = placed.get(each.name, "")
+        if name not in switches or not each.primary:
+            continue
+        if (primary := _interface_name(each.primary)) is None:
+            yield _unreadable_address(each.primary, f"{name} (primary)")
+        elif str(primary.ip) not in loopbacks.get(name, ()) and not any(
+            primary.ip in own for own in networks
+        ):
+            outside.append(f"{primary.ip} of {name}")
+    if outside:
+        pools = ", ".join(str(each.pool) for each in fabric.addresses.management) or "no network"
+        message = (
+            f"{plural(len(outside), 'primary address')} outside of the management pool ({pools}): "
+            f"{', '.join(sorted(outside, key=natural_key)[:3])}"
+        )
+        yield _netbox_finding(
+            message, "Name their network in `management.network`; else the plan computes other addresses."
+        )
 
 
 def _link_row(cable: CableRow, numbers: Mapping[End, Mapping[int, str]]) -> tuple[str, ...] | None:

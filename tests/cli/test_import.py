@@ -324,6 +324,23 @@ def test_an_address_that_cannot_be_read_is_no_computed_one(
     assert not (tmp_path / "devices.csv").exists()
 
 
+def test_a_primary_address_that_is_not_used_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
+    names = ("su001-tor1a", "su001-tor2a", "su001-tor3a")
+    inside, outside, loopback = (device(name, "gpu-leaf", number) for number, name in enumerate(names, 1))
+    outside["primary_ip4"] = {"id": 9, "address": "192.0.2.7/24"}
+    loopback["primary_ip4"] = {"id": 9, "address": "10.128.0.9/32"}
+    own = address_record("10.128.0.9/32", names[2], "Loopback0", "loopback")
+    (tmp_path / "one.json").write_text(
+        json.dumps({"devices": [inside, outside, loopback], "ip-addresses": [own]})
+    )
+    ran = run_import(fabricc, tmp_path / "one.json", "--spec", write_dump(tmp_path))
+    assert (
+        "1 primary address outside of the management pool (172.16.0.0/16): 192.0.2.7 of su001-tor2a"
+        in ran.err
+    )
+    assert ran.err.count("primary address") == 1
+
+
 def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     devices = [device("su001-tor1a", "gpu-leaf", 1), {**device("", "gpu-leaf", 2), "name": None}]
     (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
