@@ -233,4 +233,4 @@ def _find_parted(wiring: Wiring, target: Outage, standing: Outage) -> Iterator[D
 
 def _describe_parted(pair: hosts.PartedHosts) -> str:
     one, other = (f"{plural(len(of), 'host')} ({join_words(of, 1)})" for of in pair)
-    return f"{one} and {other} no plane in common"
+    return f"NICs of {one} and of {other} no plane in common"  # two rails may part the NICs of the same hosts

@@ -64,7 +64,7 @@ def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
             yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{message}{left}: {names_}")
     for pair in network.parted:
         one, other = (f"{plural(len(of), 'host')} ({join_words(of, 3)})" for of in pair)
-        yield Line(f"{label}no plane in common: {one} and {other}")
+        yield Line(f"{label}no plane in common: NICs of {one} and of {other}")
     if not network.touched:
         yield Line(f"{label}no host is touched")
     yield from _render_next_failure(network, label)

@@ -124,7 +124,7 @@ def describe_outage(fabric: Fabric, outage: Outage) -> str:
     hit = [each.how for each in find_affected_hosts(before, left)]
     hosts = [f"{plural(hit.count(how), 'host')}: {how}" for how in HOW if how in hit]
     hosts += [
-        f"{plural(len(pair.hosts), 'host')} and {plural(len(pair.others), 'host')}: no plane in common"
+        f"NICs of {plural(len(pair.hosts), 'host')} and of {plural(len(pair.others), 'host')}: no plane in common"
         for pair in find_newly_parted_hosts(left, before)
     ]
     where = f" of {at}" if share < 1 else ""

@@ -163,6 +163,9 @@ def test_hosts_behind_tors_of_two_planes_have_no_plane_in_common(
             [("su002-host01", "su001-host02")] if parted else []
         )
         known = {one["code"]: one["severity"] for one in found["findings"]}
+        assert all(
+            "leave NICs of " in one["message"] for one in found["findings"] if one["code"] == "FAB9410"
+        )
         assert known.get("FAB9410") == (severity if parted else None)
         assert ran.status == (parted and severity == "error")
         assert known.keys().isdisjoint({"FAB9402", "FAB9407"})
