@@ -433,27 +433,42 @@ def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         for key, stated in external_sessions(statement)
         if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
     }
+    entries = statement.facts_below("prefix_list[")
+    exceptions = {path.partition("/")[0] for path, value in entries.items() if str(value).startswith("deny")}
     lists = {
         path: path[len("prefix_list[") :].partition("]")[0]
-        for path, value in statement.facts_below("prefix_list[").items()
-        if _EVERYTHING.fullmatch(str(value))
+        for path, value in entries.items()
+        if path.partition("/")[0] not in exceptions and _EVERYTHING.fullmatch(str(value))
     }
+    first = _first_lists(statement) if lists else {}
     for path, name in lists.items():
-        clauses = [
-            (each[len("route_map[") :].partition("]")[0], str(value))
-            for each, value in statement.facts_below("route_map[").items()
-        ]
-        used = [
-            each
-            for each, text in clauses
-            if f" prefix_list {name} " in f" {text} " and text.startswith("permit")
-        ]
+        used = [each for each, names in first.items() if name in names]
         if hit := next((each for each in used if each in imports), ""):
             message = f"{statement.name}: {name}, by which {hit} permits routes of other switches, permits all prefixes"
             remedy = "Name the blocks of the fabric in the list."
             yield finding_at(
                 POINTLESS, statement.device, path, message, "open list", Severity.WARNING, remedy
             )
+
+
+_CONDITIONS = frozenset({"match", "community_list", "as_path_list"})
+
+
+def _first_lists(statement: Statement) -> dict[str, list[str]]:
+    """Return map -> prefix lists of its clauses before the first that denies, which have no other condition."""
+    found: dict[str, list[str]] = {}
+    closed: set[str] = set()
+    clauses = {
+        split_list_path(path, "route_map"): str(value).split()
+        for path, value in statement.facts_below("route_map[").items()
+    }
+    for name, number in sorted(filter(lambda key: is_number(key[1]), clauses), key=lambda key: int(key[1])):
+        words = clauses[name, number]
+        if words[0] != "permit":
+            closed.add(name)
+        elif name not in closed and "prefix_list" in words and _CONDITIONS.isdisjoint(words):
+            found.setdefault(name, []).append(words[words.index("prefix_list") + 1])
+    return found
 
 
 RULES = (

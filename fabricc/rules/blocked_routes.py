@@ -92,14 +92,18 @@ def _permits_none(statement: Statement, value: str, way: str, session: Mapping[s
         return way == "in" and _refuses_paths(entries, session.get("remote_asn"))
     if kind == "access_list":
         return all(text.startswith("deny") for text in entries)
-    permitted = [text.split()[0] for text in entries if not text.startswith("deny")]
+    permitted = [text for text in entries if not text.startswith("deny")]
     return not permitted or (way == "in" and all(_is_own(statement, text) for text in permitted))
 
 
 def _is_own(statement: Statement, text: str) -> bool:
-    """Return whether a prefix is inside an aggregate of the switch, or its loopback."""
+    """Return whether an entry permits no more than an aggregate of the switch and its parts, or its loopback.
+
+    The parts of an aggregate are routes of others, except at a ToR, and so are those of a default route.
+    """
+    stated, _, longer = text.partition(" ")
     try:
-        prefix = ip_network(text, strict=False)
+        prefix = ip_network(stated, strict=False)
         aggregates = [
             ip_network(split_list_path(path, "bgp/aggregate")[0].removesuffix("]"), strict=False)
             for path in statement.facts_below("bgp/aggregate[")
@@ -111,9 +115,12 @@ def _is_own(statement: Statement, text: str) -> bool:
         ]
     except ValueError:
         return False
+    if longer and statement.place.tier is not Tier.TOR:
+        aggregates.clear()
     return any(
         each.version == prefix.version and prefix.subnet_of(each)  # type: ignore[arg-type]
         for each in (*aggregates, *loopbacks)
+        if each.prefixlen
     )
 
 
@@ -142,7 +149,12 @@ def _permits_path(entries: list[str], path: str) -> bool:
 
 
 def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a distance, and maps of the process, with which no route of BGP is installed."""
+    """Report a distance, and maps of the process, with which no route of BGP is installed.
+
+    A route reflector that forwards no packets may install none.
+    """
+    if any("reflector_client" in values for values in statement.sessions.values()):
+        return
     for path, value in statement.facts_below("bgp/setting[").items():
         why = ""
         if route_blocks.installs_none(path, value):
@@ -175,7 +187,8 @@ def _foreign_source(statement: Statement, sessions: Sessions) -> Iterator[Findin
     """Report a source address for learned routes that no port of the switch has."""
     for path, value in statement.facts_below(_SOURCE).items():
         address = str(value).split(" ", 1)[0]
-        if sessions.addresses and address not in sessions.addresses:
+        further = any(path.endswith(f"/also[{address}/32]") for path in statement.facts_below("loopback/"))
+        if sessions.addresses and address not in sessions.addresses and not further:
             message = (
                 f"{statement.name} sets the source {address} on routes of BGP, which is not one of its addresses: "
                 "the kernel refuses them"
@@ -223,8 +236,9 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
 def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that BFD is shut on a switch whose sessions use it."""
     if any(values.get("bfd") == "true" for values in statement.sessions.values()):
+        profiles = statement.facts_below("structure/")
         for path in statement.facts_below("bfd/setting["):
-            if route_blocks.shuts_detection(path):
+            if route_blocks.shuts_detection(path, profiles):
                 message = (
                     f"{statement.name}: BFD is shut, so silent failures are noticed by the hold time alone"
                 )
@@ -256,6 +270,7 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
     joined = _to_switches(statement, sessions)
     imports = {str(values.get("import")) for _, values in joined}
     neighbors = {neighbor for _, neighbor in sessions.stated}
+    tunnels = any("evpn" in str(each.families) for each in sessions.stated.values())
     for path, value in statement.facts_below("route_map[").items():
         name, number = split_list_path(path, "route_map")
         match = _MATCHED.search(str(value)) if is_number(number) else None
@@ -272,7 +287,7 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
             and any(each in statement.rest for each in _EVERY_PORT)
         ):
             why = "the switch has no such interface"
-        elif kind == "ip next-hop address" and name in imports and wanted not in neighbors:
+        elif kind == "ip next-hop address" and name in imports and wanted not in neighbors and not tunnels:
             why = "no neighbor has this address"
         elif (
             kind == "ip address"
@@ -323,6 +338,7 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         added = _added_communities(words)
         if (
             name in used["export"]
+            and _CHOSEN.isdisjoint(words)
             and len(words) > 1
             and (mark := next((e for e in added if e in route_blocks.AVOIDED), ""))
             and not (mark == _SHUTDOWN and _is_drained(statement, used["export"]))
@@ -334,6 +350,10 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield finding_at(
                 POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
             )  # fmt: skip
+
+
+_CHOSEN = frozenset({"tag", "community_list"})
+"""Conditions by which an operator chooses routes to be dropped or avoided (RFC 5635)."""
 
 
 def _is_drained(statement: Statement, exports: Collection[str]) -> bool:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 _DISTANCE = re.compile(r"bgp/setting\[(?:ipv[46] )?distance bgp\]")
 _TABLE_MAP = re.compile(r"bgp/setting\[(?:ipv[46] table-map|ipv?6? protocol route-map)\]")
-_PROFILE = re.compile(r"bfd/setting\[(?:profile \S+ )?shutdown\]")
+_PROFILE = re.compile(r"bfd/setting\[(?:profile (\S+) )?shutdown\]")
+_DEFINED = re.compile(r"structure/bfd_profile\[.*\]")
+_USED = re.compile(r"structure/bgp_group\[.*\]/bfd_profile")
 _UNREACHABLE = "255"
 """The distance of a route that is never installed (FRR, zebra/zebra.h: DISTANCE_INFINITY)."""
 _ANNOUNCED_IF = re.compile(r"setting\[(?:ipv[46] )?advertise-map\]")
@@ -32,9 +34,17 @@ def installing_map(path: str) -> bool:
     return _TABLE_MAP.fullmatch(path) is not None
 
 
-def shuts_detection(path: str) -> bool:
-    """Return whether a fact states that BFD, or a profile of it, is shut (FRR user guide, "BFD")."""
-    return _PROFILE.fullmatch(path) is not None
+def shuts_detection(path: str, parts: Mapping[str, Value]) -> bool:
+    """Return whether a fact states that BFD is shut, or a profile that is in use (FRR user guide, "BFD").
+
+    Args:
+        path: of the fact.
+        parts: facts about the profiles and the groups that use them. The only profile is in use in any case.
+    """
+    match = _PROFILE.fullmatch(path)
+    if match is None or match[1] is None or sum(map(bool, map(_DEFINED.fullmatch, parts))) == 1:
+        return match is not None
+    return any(_USED.fullmatch(part) and value == match[1] for part, value in parts.items())
 
 
 def fact_that_shuts(facts: Mapping[str, Value]) -> str:

@@ -1,0 +1,61 @@
+# ruff: noqa: E501  (an edit is one line)
+"""Correct designs of other networks, made of the switches of a sound fabric, have no finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from tests.audit.faults.edits import add, chain_edits, replace
+from tests.audit.faults.fabric import audit_altered, build_texts, spine_names, tor_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.audit.faults.edits import Files
+
+_LIST = r"maximum-paths 64"
+_CLAUSE = r"^route-map FROM-UPSTREAM permit 10"
+
+FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
+    "a spine takes the parts of its aggregate": ("spine", chain_edits(
+        add("  aggregate-address 10.0.0.0/8\n  neighbor DOWNSTREAM-V4 prefix-list PODS in\n", after=_LIST),
+        add("ip prefix-list PODS seq 5 permit 10.0.0.0/8 ge 24\n", before="^router bgp"))),
+    "some prefixes are denied, the rest is permitted": ("tor", chain_edits(
+        add("route-map FROM-UPSTREAM deny 5\n match ip address prefix-list OTHERS\nexit\n", before=_CLAUSE),
+        replace(r"^ip prefix-list FABRIC-V4 seq 5 .*\n.*", "ip prefix-list FABRIC-V4 seq 5 permit 0.0.0.0/0 le 32\nip prefix-list OTHERS seq 5 permit 127.0.0.0/8 le 32"))),
+    "a source that is a second address of the loopback": ("tor", add(
+        "interface lo\n ip address 10.99.0.1/32\nexit\nroute-map SRC permit 10\n set src 10.99.0.1\nexit\nip protocol bgp route-map SRC\n", before="^router bgp")),
+    "routes that an operator marks to be dropped": ("tor", add(
+        "route-map TO-UPSTREAM permit 5\n match tag 666\n set community blackhole additive\nexit\n", before="^route-map TO-UPSTREAM permit 20")),
+    "a shut profile that no session uses": ("tor", add("bfd\n profile MAINT\n  shutdown\n exit\nexit\n")),
+    "sessions shut by default, and each one enabled": ("tor", chain_edits(
+        add(" bgp default shutdown\n", after="^router bgp"),
+        replace(r"^( neighbor (\S+) remote-as \d+)$", r"\1\n no neighbor \2 shutdown"))),
+}  # fmt: skip
+"""Design -> tier of the switches and edit."""
+HELPERS = {
+    "nxos": add("  graceful-shutdown aware\n", after="^router bgp .*"),
+    "junos": add("    graceful-shutdown {\n        receiver {\n            local-preference 0;\n        }\n    }\n", after=r"^    bgp \{"),
+}  # fmt: skip
+"""System -> the statement by which it avoids neighbors in graceful shutdown."""
+
+
+def find_faults(system: str, tier: str, edit: Callable[[Files], Files]) -> list[str]:
+    names = tor_names(system) if tier == "tor" else spine_names(system)
+    texts = build_texts(system)
+    found = audit_altered(system, {name: edit(dict(texts[name])) for name in names})
+    return [each.message for each in found if each.severity is not Severity.NOTE]
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("design", FRR)
+def test_a_correct_design_of_frr_is_silent(design: str) -> None:
+    assert find_faults("frr", *FRR[design]) == []
+
+
+@pytest.mark.parametrize("system", HELPERS)
+def test_avoiding_neighbors_in_graceful_shutdown_is_no_shutdown(system: str) -> None:
+    assert find_faults(system, "tor", HELPERS[system]) == []
