@@ -8,6 +8,7 @@ from fabricc.back.nos.contradictions import is_certain, read_contradiction
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.access import MISSING
@@ -23,7 +24,6 @@ from fabricc.rules.undefined_names import UNREAD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Sessions
 
 _CODES = {
@@ -47,6 +47,8 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
         bound = statement.ports.get(one.name, {}).get(f"qos_setting[{one.field}]")
         if one.kind == "queue" and (one.name not in lossless or bound is not None):
             continue
+        if one.kind == "routes" and not _lacks_routes(statement):
+            continue
         found.setdefault((one.kind, one.field), []).append((one.name, file, line))
         effects[one.kind, one.field] = one.effect
     for (kind, field), places in found.items():
@@ -59,9 +61,15 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield Finding(_CODES[kind], message, path, line, f"contradiction: {field}", Severity.WARNING, remedy)
 
 
+_ENTERED = ("bgp/network[", "bgp/redistribute", "evpn/")
+
+
+def _lacks_routes(statement: Statement) -> bool:
+    """Return whether a ToR puts no subnet of its hosts into BGP by any other statement."""
+    return statement.place.tier is Tier.TOR and not any(map(statement.facts_below, _ENTERED))
+
+
 _STRICT = "strict"
-_BUFFERED = ("buffer_profile", "lossy_buffer")
-"""What a queue states about its egress buffer."""
 
 
 def _starved_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -122,7 +130,6 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         path = "pool/lossless_queue_alpha"
         yield finding_at(BUFFER, statement.device, path, message, "small egress share", remedy=remedy)
     wrong: dict[str, list[str]] = {}
-    bare: dict[str, list[str]] = {}
     late: list[str] = []
     for port, priorities in lossless.items():
         values = statement.ports[port]
@@ -130,10 +137,6 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         stated = [each for each in values if each.startswith("priority_group[")]
         if stated and groups.isdisjoint(stated) and "headroom/xoff_bytes" in values:
             wrong.setdefault(stated[0], []).append(port)
-        queues = {f"queue[{queue_of(statement, each)}]/" for each in priorities}
-        kept = [each for each in values if each.startswith("queue[") and each.endswith("]/buffer_profile")]
-        if kept and not any(f"{queue}{leaf}" in values for queue in queues for leaf in _BUFFERED):
-            bare.setdefault(kept[0], []).append(port)
         xon, size = (as_int(values.get(f"headroom/{leaf}")) for leaf in ("xon_bytes", "size_bytes"))
         if xon and size and xon > max(size, as_int(values.get("headroom/xoff_bytes")) or 0):
             late.append(port)

@@ -12,8 +12,8 @@ from fabricc.facts.frame import PORT
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
-from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED, smallest_mtu
-from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, PFC, Input, SwitchRule
+from fabricc.rules.protection import BUFFER, ROCE_4096, SLOW, UNCLASSIFIED, smallest_mtu
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _NOTIFICATIONS = 48
 """Code point of congestion notifications that NICs have by default (mlnx_qos, `cnp_dscp`)."""
-_SLOWEST_MS = 10_000
-"""Time until a watchdog acts: far above the 100 ms to 5 s that systems have as defaults and limits."""
+_OWN_PACKETS = "7"
+"""Queue by which packets of the switch itself leave, whatever their code point (sonic-swss portsorch.cpp)."""
 
 
 def _strict_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -91,20 +91,23 @@ def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _short_headroom(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report headroom for smaller frames than the port carries, and a shared one below that of a single port."""
+    """Report headroom for smaller frames than those of RDMA, and a shared one below that of a single port.
+
+    Other traffic may have larger frames: the lossless class carries RDMA, whose payload is 4,096 bytes at most.
+    """
     small: dict[int, list[str]] = {}
     largest = 0
     for port in traffic_classes.lossless_ports(statement):
         values = statement.ports[port]
         frame, mtu = as_int(values.get("headroom/mru_bytes")), smallest_mtu(values.get("mtu"))
-        if frame and mtu and frame < mtu:
+        if frame and mtu and frame < min(mtu, ROCE_4096):
             small.setdefault(frame, []).append(port)
         largest = max(largest, as_int(values.get("headroom/xoff_bytes")) or 0)
     remedy = "Size headroom for the largest frame, the cable and every port that may pause at once."
     for frame, ports in small.items():
         message = (
-            f"{statement.name} {join_words(ports, 2)}: headroom is for frames of {frame:,} bytes, and the ports carry "
-            "larger ones: RDMA drops"
+            f"{statement.name} {join_words(ports, 2)}: headroom is for frames of {frame:,} bytes, and RDMA has "
+            "larger ones: it drops"
         )
         path = f"{PORT}{ports[0]}]/headroom/mru_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
@@ -130,7 +133,7 @@ def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
         number = path[len("qos/traffic_class[") :].partition("]")[0]
         if (
             path.endswith("/queue")
-            and str(queue) in strict
+            and str(queue) in strict - {_OWN_PACKETS}
             and not (is_number(number) and int(number) in mapped.values())
         ):
             message = (
@@ -143,20 +146,9 @@ def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _late_watchdog(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a watchdog that lets a stuck queue stop its neighbors for many seconds."""
-    path = "watchdog/detect_ms"
-    time = as_int(statement.rest.get(path))
-    if time and time > _SLOWEST_MS:
-        message = f"{statement.name}: the PFC watchdog acts after {time:,} ms: until then a stuck receiver stops others"
-        remedy = "Let it act within some hundred milliseconds."
-        yield finding_at(SLOW, statement.device, path, message, "late watchdog", Severity.WARNING, remedy)
-
-
 RULES = (
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
-    SwitchRule(SLOW, ECN, (Input.PFC,), _late_watchdog, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
 )
