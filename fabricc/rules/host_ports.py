@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 _ADDRESSES = ("ipv4", "ipv6", "unnumbered")
+_SPARE = re.compile(r"\b(?:spare|unused|reserved?|free|future|unassigned|available)\b", re.IGNORECASE)
 _BRIDGED = ("switchport", "access_vlan", "bundle", "kind")
 
 
@@ -49,16 +52,23 @@ def _lone_instances(statement: Statement, sessions: Sessions) -> Iterator[Findin
 
 
 def _bare_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report described ports with PFC that have no address and do not bridge, next to others that have one."""
+    """Report described ports with PFC that have no address and do not bridge, next to others that have one.
+
+    Ports that their descriptions call spare wait for a host.
+    """
     lossless = lossless_ports(statement)
+    device = statement.device
+    bridges = defaults.bridges_by_default(device.system, device.model, statement.rest)
     bare, used = [], 0
     for port in lossless:
         values = statement.ports[port]
         if any(statement.of(port, leaf) is not None for leaf in _ADDRESSES) or port in statement.addresses:
             used += 1
         elif (
-            values.get("description")
+            (description := values.get("description"))
+            and not _SPARE.search(str(description))
             and values.get("enabled") != "false"
+            and not (bridges and "routed" not in values)
             and not any(leaf in values for leaf in _BRIDGED)
             and not any(each.startswith(f"{port}.") for each in statement.ports)
         ):

@@ -240,7 +240,7 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
-def _inactive_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report inactive statements of a switch of the fabric that its sessions, classes or ports would need."""
     device = statement.device
     if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
@@ -250,11 +250,35 @@ def _inactive_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for file, line, words, lines in find_inactive(device.system, device.files, device.unknown):
         if words.startswith("protocols bgp") and (by_other or not serves):
             continue
+        if not _is_missed(statement, sessions, words):
+            continue
         what = words if len(words) < _LONG else f"{words[:_LONG]}…"
         message = f"{device.name}: `{what}` is inactive, and {plural(lines, 'line')} of it without effect"
         remedy = "Activate the statement, or delete it."
         place, group = device.paths.get(file, file), f"inactive: {words}"
         yield Finding(UNREAD, message, place, line, group, Severity.WARNING, remedy)
+
+
+_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
+_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
+
+
+def _is_missed(statement: Statement, sessions: Sessions, words: str) -> bool:
+    """Return whether an inactive statement leaves something without it that is in use.
+
+    A definition is missed where a statement names it, which is a finding of its own. Ports without a link and sessions
+    in addition to those of each link are kept in reserve.
+    """
+    if words.startswith("protocols bgp"):
+        served = set(sessions.near.values())
+        return any(
+            far.known and far.tier is not Tier.HOST and served.isdisjoint(statement.chain(port))
+            for port, far in statement.fars.items()
+        )
+    if match := _PORT.fullmatch(words):
+        name = match[1].partition(".")[0]
+        return any(port.partition(".")[0] == name for port in statement.fars)
+    return not _DEFINITION.fullmatch(words)
 
 
 _LONG = 60

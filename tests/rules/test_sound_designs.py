@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from tests.audit.faults.edits import add, chain_edits, replace
+from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.fabric import audit_altered, build_texts, spine_names, tor_names
 
 if TYPE_CHECKING:
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 _LIST = r"maximum-paths 64"
 _CLAUSE = r"^route-map FROM-UPSTREAM permit 10"
+
+
+def _serve_own_packets(tables: dict[str, Any]) -> None:
+    tables["TC_TO_QUEUE_MAP"]["AZURE"]["7"] = "7"
+    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["7"] = "0"
+    ports = [name.partition("|")[0] for name in tables["QUEUE"] if name.endswith("|6")]
+    tables["QUEUE"] |= {f"{port}|7": {"scheduler": "cnp"} for port in ports}
+
 
 FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "a spine takes the parts of its aggregate": ("spine", chain_edits(
@@ -43,6 +51,19 @@ HELPERS = {
 """System -> the statement by which it avoids neighbors in graceful shutdown."""
 
 
+OTHERS: dict[str, tuple[str, Callable[[Files], Files]]] = {
+    "headroom for frames of RDMA": ("junos", replace("mru 9114", "mru 4500")),
+    "an inactive filter": ("junos", add("inactive: firewall {\n    family inet {\n        filter OLD {\n            term a {\n                then accept;\n            }\n        }\n    }\n}\n", before=r"^class-of-service")),
+    "an inactive policy": ("junos", add("    inactive: policy-statement DRAIN {\n        term a {\n            then reject;\n        }\n    }\n", after=r"^policy-options")),
+    "an inactive spare port": ("junos", add('    et-0/0/60 {\n        description "spare";\n        inactive: unit 0 {\n            family inet {\n                address 10.250.0.0/31;\n            }\n        }\n    }\n', after=r"^interfaces \{")),
+    "a neighbor in reserve": ("junos", add("            inactive: neighbor 10.64.200.0 {\n                peer-as 4200065536;\n            }\n", after=r"^        group UPSTREAM")),
+    "a spare port": ("eos", replace(r"^(interface Ethernet1/1\n   description ).*\n((?: .*\n)*?)   ip address .*\n", r"\1spare\n\2")),
+    "a host in the first VLAN": ("eos", replace(r"^(interface Ethernet1/1\n(?: .*\n)*?)   no switchport\n   ip address .*\n", r"\1")),
+    "a queue for packets of the switch": ("sonic", edit_tables(_serve_own_packets)),
+}  # fmt: skip
+"""Design -> system and edit."""
+
+
 def find_faults(system: str, tier: str, edit: Callable[[Files], Files]) -> list[str]:
     names = tor_names(system) if tier == "tor" else spine_names(system)
     texts = build_texts(system)
@@ -59,3 +80,19 @@ def test_a_correct_design_of_frr_is_silent(design: str) -> None:
 @pytest.mark.parametrize("system", HELPERS)
 def test_avoiding_neighbors_in_graceful_shutdown_is_no_shutdown(system: str) -> None:
     assert find_faults(system, "tor", HELPERS[system]) == []
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize("design", OTHERS)
+def test_a_correct_design_of_another_system_is_silent(design: str) -> None:
+    system, edit = OTHERS[design]
+    assert find_faults(system, "tor", edit) == []
+
+
+def test_a_spine_of_cumulus_redistributes_no_ports() -> None:
+    edit = edit_nvue(lambda tree: _unicast(tree).pop("redistribute"))
+    assert find_faults("cumulus", "spine", edit) == []
+
+
+def _unicast(tree: dict[str, Any]) -> dict[str, Any]:
+    return walk(tree, "vrf", "default", "router", "bgp", "address-family", "ipv4-unicast")
