@@ -161,7 +161,9 @@ def finish(document: Document) -> None:
             _put_ordered(document, str(name), statement)
     for name, (_, line) in scope.table("forwarding policies").items():
         exported = scope.each("policy").get(name)
-        if exported is None:
+        if exported is None and scope.each("policy"):
+            document.put(f"unread[forwarding-table export {name}]", "no policy has this name", line)
+        elif exported is None:
             document.reject(line, name)
         elif any("per-packet" in each.values for each in (exported, *exported.each("term").values())):
             document.put("platform/load_balance", "per-packet", line)
