@@ -50,7 +50,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             services.append(path)
         elif _SEED.search(path):
             seed = path, value
-    services += [each.path for each in stray_servers(statement)]
+    named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
+    services += {found[0] for found in named if found and services}  # a part of a file shows no others
     beside = [path for path in statement.rest if path.startswith(BESIDE)]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
@@ -116,7 +117,9 @@ def stray_servers(statement: Statement) -> list[StrayServer]:
     found = []
     for file, line, text in statement.device.unknown:
         server = defaults.server_of_fabric(text)
-        if server and server[0] not in rest and not _leads_to(statement, server[1]):
+        if not server or server[0] in rest or defaults.may_use_management(text):
+            continue
+        if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))
     return found
 

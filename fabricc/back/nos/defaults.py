@@ -446,21 +446,26 @@ def server_instance(text: str) -> tuple[str, str] | None:
 
 
 _STRAY_SERVER = re.compile(
-    r"(?:system )?(?P<service>ntp server|(?:logging|syslog) host) (?P<server>[0-9a-f.:]+)"
+    r"(?:system )?(?P<service>ntp server|(?:logging|syslog) host|logging server) (?P<server>[0-9a-f.:]+)"
     r"(?!.*\b(?:use-vrf|vrf|routing-instance)\b).*"
 )
 
 
 def server_of_fabric(text: str) -> tuple[str, str] | None:
-    """Return the path of a service and the server of a line that names no routing instance.
-
-    `logging server` of NX-OS is not one: published switches have it so next to servers in the VRF `management`.
-    """
+    """Return the path of a service and the server of a line that names no routing instance."""
     match = _STRAY_SERVER.fullmatch(text.strip())
     return match and (
         f"management/{'ntp' if match['service'].startswith('ntp') else 'syslog'}",
         match["server"],
     )
+
+
+def may_use_management(text: str) -> bool:
+    """Return whether a server whose line names no routing instance may be looked for in that of management.
+
+    Published NX-OS switches have `logging server` so next to other servers in the VRF `management`.
+    """
+    return text.strip().startswith("logging server ")
 
 
 _NO_AUTHENTICATION = re.compile(r"management/aaa(?:\[|/)authentication login (?:default|console)\]?")
