@@ -11,6 +11,7 @@ from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
     LOGIN_PORTS,
+    SSH,
     UNUSABLE_PASSWORD,
     factory_tree,
     hashing_tree,
@@ -39,7 +40,9 @@ from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.fabric.facts import Value
 
 
 def rows(release: Release) -> Sequence[Row]:
@@ -325,26 +328,37 @@ def _finish_access(file: File, root: Scope) -> None:
         file.put(f"acl[{name}]/rules", len(rules), access_list.line)
         networks: dict[str, int] = {}
         own: set[str] = set()  # protocols in which the switch reaches itself, which every list permits
-        closed = False
+        closed, early = False, 0  # whether a rule denies SSH, and its line if it is before all that permit it
+        opening = 0
         for number, rule in sorted(rules.items()):
             if scope_at(rule, "match", "ip") is None:
                 file.missing(rule.line, "match ip is missing")
             path = _RULE.format(name, number)
             permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
-            closed = closed or not (permits or source)
             protocol = str(facts.get(path + "protocol", ""))
+            if not (closed or permits or source) and protocol in ("", "tcp") and _names_login(facts, path):
+                closed, early = True, 0 if networks else rule.line
             if permits and source == ITSELF["ipv4"] and protocol not in own:
                 own.add(protocol)
             elif permits and source:
                 networks.setdefault(source, lines[path + "source"][1])
+            elif permits:
+                opening = opening or lines[path + "action"][1]
         if name == ACCESS and networks:
             shut = closed and name in bound and "inbound" in bound[name].values
             value = ",".join(sorted(networks)) + ("" if shut else ", and everyone else")
-            file.put("management/access", value, next(iter(networks.values())))
+            line = (not shut and opening) or next(iter(networks.values()))
+            file.put("management/access", *(("", early) if shut and early else (value, line)))
     for name, scope in bound.items():
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
             file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")
+
+
+def _names_login(facts: Mapping[str, Value], rule: str) -> bool:
+    """Return whether a rule is about every port of TCP, or about that of SSH among others."""
+    ports = [path for path in facts if path.startswith(f"{rule}tcp[")]
+    return not ports or f"{rule}tcp[{SSH}]" in ports
 
 
 _PRINTED_HASH = re.compile(r"(hashed-password['\"]?: *)(['\"])\*\2")

@@ -115,6 +115,16 @@ def test_access_list_that_permits_everyone_is_read_as_open() -> None:
         assert reading.facts["management/access"] == f"{planned}, and everyone else"
 
 
+def test_the_access_list_is_read_in_the_order_of_its_rules() -> None:
+    text = CUMULUS.render(variant("settings"))[FILE]
+    start = text.index("FABRICC-ACCESS:")
+    denial = text.rindex("'", start, text.rindex("':\n", start, text.index("deny: {}", start)))
+    first = f"{text[:denial]}'1{text[text.index(chr(39) + ':', denial + 1) :]}"
+    assert CUMULUS.read({FILE: first}).facts["management/access"] == ""
+    elsewhere = text.replace("'22': {}", "'2222': {}")
+    assert "everyone else" in str(CUMULUS.read({FILE: elsewhere}).facts["management/access"])
+
+
 def test_a_port_that_the_plan_lacks_is_a_fact() -> None:
     reading = CUMULUS.read({FILE: with_entry("interface/swp9", {"type": "swp"})})
     assert reading.facts["interface[swp9]/enabled"] == "true"
