@@ -166,6 +166,11 @@ class Policy:
         subnets = {rule.split()[0] for rules in self.lists.values() for rule in rules if " ge " in rule}
         return not blocks.isdisjoint(subnets)
 
+    def names_block(self, prefix: Block) -> bool:
+        """Return whether a prefix list is about exactly this prefix."""
+        named = {str(prefix), f"{OWN} {prefix.family} {prefix.length}"}
+        return any(not named.isdisjoint(rules) for rules in self.lists.values())
+
     def _line_of_rule(self, name: str, route: Route) -> int:
         """Return the line of the rule that denies a route, else of that which permits its length, else of the first."""
         lines = self.list_lines.get(name, ())

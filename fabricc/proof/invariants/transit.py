@@ -190,7 +190,8 @@ def _find_stop(kinds: list[outside.Kind], origin: int, above: int, holder: int, 
         route = Route(prefix, False, sent[0] if out.sends else frozenset())
         if (taken := receiver.apply(into.imports, route)) is None:
             least = receiver.wanted_length(into.imports, prefix)
-            if least is not None and prefix.length < least and prefix in first.aggregate_lines:
+            odd = prefix in first.aggregate_lines and not first.names_block(prefix)
+            if least is not None and prefix.length < least and odd:
                 return _Stop(first.file, first.aggregate_lines[prefix])
             return _Stop(receiver.file, *receiver.find_denial(into.imports, route))
         route = route._replace(communities=taken[0])

@@ -8,7 +8,8 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from tests.audit.faults import routes
-from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts
+from tests.audit.faults.edits import replace
+from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts, tor_names
 from tests.audit.faults.seeds import KINDS, WITH_HOSTS, name_findings, plant
 
 if TYPE_CHECKING:
@@ -81,3 +82,12 @@ def changed_lines(system: str, texts: dict[str, dict[str, str]]) -> Iterator[tup
             known = {line.strip() for line in build_texts(system)[name].get(file, "").split("\n")}
             numbered = enumerate(text.split("\n"), 1)
             yield from ((f"{name}/{file}", number) for number, line in numbered if line.strip() not in known)
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize("system", ["frr"])
+def test_a_length_that_keeps_every_aggregate_out_is_found_at_its_line(system: str) -> None:
+    edit = replace(r"(FABRIC-V4 seq 5 permit \S+) ge 27 le 27", r"\1 ge 28 le 28", file="frr.conf")
+    texts = {name: edit(dict(build_texts(system)[name])) for name in tor_names(system)}
+    places = {(each.file, each.line) for each in audit_altered(system, texts) if each.code == "FAB6209"}
+    assert places & set(changed_lines(system, texts))
