@@ -29,6 +29,8 @@ RDMA_POINTS = {"qos/rdma_dscp": "RDMA of connections", "nccl/dscp": "RDMA of NCC
 """Where a host states the code point of RDMA."""
 _OFF = ("off", "none", "false", "0")
 _ACTION = "watchdog/action"
+_BOUND = "qos_setting[congestion-control]"
+"""Leaf of a port that names a profile of marking which has no thresholds."""
 _MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent")
 """Facts of a queue at whose place marking belongs; one that drops instead states that it does."""
 
@@ -67,15 +69,15 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
-        marks = (*(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
+        marks = (_BOUND, *(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
         own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in marks]
         profiles = [
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
         ]
-        paths, word = (*own[:2], *dropping, *profiles, *own[2:]), "ecn" if profiles else ""
+        paths, word = (*own[:3], *dropping, *profiles, *own[3:]), "ecn" if profiles else ""
         others = [leaf for leaf in statement.ports[ports[0]] if leaf.endswith("]/ecn_min_bytes")]
         if others and not profiles:  # it marks another queue
-            paths = (*own[:2], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[2:])
+            paths = (*own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])
         if queue in odd:  # PFC is of one priority too many
             paths = f"{_PAUSED}{odd[queue]}]/queue", f"{PORT}{ports[0]}]/pfc"
             word = str(odd[queue])

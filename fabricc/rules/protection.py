@@ -111,7 +111,7 @@ def _report_bare(
             f"{statement.name} {join_words(hosts, 2)}: no port to hosts has PFC, which links to switches have"
         )
         remedy = "Enable PFC on the ports to hosts that run RDMA."
-        leaves = ("pfc", _PFC_MODE, "mtu", "ipv4", "description")
+        leaves = ("pfc", "qos_setting[pfc]", _PFC_MODE, "mtu", "ipv4", "description")
         paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in leaves]
         yield finding_at(HOP, statement.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
 
