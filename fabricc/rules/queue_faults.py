@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 _CODES = {
-    "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "service": MISSING, "number": UNREAD,
+    "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "list": BUFFER, "service": MISSING, "number": UNREAD,
     "hash": SLOW, "sessions": IDLE, "routes": SILENT,
 }  # fmt: skip
 """Kind of a contradiction -> code."""
@@ -48,6 +48,8 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if one.kind == "queue" and (one.name not in lossless or bound is not None):
             continue
         if one.kind == "routes" and not _lacks_routes(statement):
+            continue
+        if one.kind == "list" and one.name not in lossless:
             continue
         found.setdefault((one.kind, one.field), []).append((one.name, file, line))
         effects[one.kind, one.field] = one.effect

@@ -55,6 +55,16 @@ _FORMS = (
         re.compile(r"(BUFFER_POOL)\|(ingress_lossless_pool) type: (?!ingress$|both$)\S+"),
         "no priority group has a buffer in it",
     ),
+    (
+        "list",
+        re.compile(r"(BUFFER_PORT_(?:INGRESS|EGRESS)_PROFILE_LIST)\|(\S+) is missing"),
+        "the port as a whole has no buffer profile, which other ports have (SAI, saiport.h)",
+    ),
+    (
+        "list",
+        re.compile(r"(BUFFER_QUEUE)\|(\S+): no row for queue \S+"),
+        "no buffer profile for the queue of PFC, which other queues have (SAI, saiqueue.h)",
+    ),
     ("service", re.compile(r"(NTP)\|(global) admin_state: disabled"), "the clock follows no server"),
     ("sessions", re.compile(r"(bgpd_options) = .*(-p 0)(?: .*)?"), "bgpd accepts no session"),
     ("sessions", re.compile(r"(bgpd_options) = .*(-n|--no_kernel)(?: .*)?"), "no route of BGP is installed"),

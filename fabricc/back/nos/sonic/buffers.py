@@ -270,6 +270,10 @@ def state_queues(
             config_db.report_strange(
                 document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}"
             )
+            bare = [each for each in paused.split(",") if is_number(each) and int(each) not in profiles]
+            if bare and profiles:
+                text = f"BUFFER_QUEUE|{name}: no row for queue {','.join(bare)}"
+                config_db.report_strange(document, min(own.values()), text)
             for queue, profile in profiles.items():
                 _put_profile(document, name, "queue", str(queue), profile, own[queue])
         if sorted(profiles) != list(qos.QUEUES):
@@ -293,7 +297,7 @@ def state_lists(document: Document, bound: Mapping[str, str], shut: frozenset[st
         if not has_table(document, listing):
             continue
         listed = config_db.flat_rows(document, listing)
-        for name in bound.keys() - listed.keys():
+        for name in (each for each in bound if each not in listed):
             config_db.report_strange(
                 document, config_db.table_scope(document, listing).line, f"{listing}|{name} is missing"
             )

@@ -105,7 +105,7 @@ def read_reclaimed(
             config_db.report_strange(document, line, f"{text}: a port that is up holds no buffer")
     for listing, zero in ZERO_LISTS.items():
         rows = config_db.flat_rows(document, listing)
-        for name in shut.keys() - rows.keys():
+        for name in (each for each in shut if each not in rows):
             config_db.report_strange(
                 document, config_db.table_scope(document, listing).line, f"{listing}|{name} is missing"
             )
