@@ -6,17 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, scope_of
 from fabricc.rules.classes import lossless_ports
+from fabricc.rules.consensus import is_overwhelming
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.rule import INTERFACES, Input, SwitchRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -52,15 +54,40 @@ def _lone_instances(statement: Statement, sessions: Sessions) -> Iterator[Findin
 
 
 def _bare_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report described ports with PFC that have no address and do not bridge, next to others that have one.
+    """Report described ports with PFC that have no address and do not bridge, next to others that have one."""
+    bare, used = _find_bare_ports(statement, lossless_ports(statement))
+    if used and bare:
+        yield _bare_finding(statement, bare, "PFC and a description")
+
+
+def _lone_bare_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report the same of a system without PFC: one port among many, which leads to no known switch."""
+    if defaults.states_pfc(statement.device.system) or not sessions.runs_bgp:
+        return
+    named = {neighbor for _, neighbor in statement.sessions}
+    inner = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    ports = [
+        port
+        for port, values in statement.ports.items()
+        if values.get("description")
+        and port not in named | inner
+        and "." not in port
+        and statement.parse_name(port).kind is PortKind.PORT
+    ]
+    bare, used = _find_bare_ports(statement, ports)
+    if bare and is_overwhelming(used, used + len(bare)):
+        yield _bare_finding(statement, bare, "a description")
+
+
+def _find_bare_ports(statement: Statement, ports: Iterable[str]) -> tuple[list[str], int]:
+    """Return the described ports in use without an address that do not bridge, and how many have an address.
 
     Ports that their descriptions call spare wait for a host.
     """
-    lossless = lossless_ports(statement)
     device = statement.device
     bridges = defaults.bridges_by_default(device.system, device.model, statement.rest)
     bare, used = [], 0
-    for port in lossless:
+    for port in ports:
         values = statement.ports[port]
         if any(statement.of(port, leaf) is not None for leaf in _ADDRESSES) or port in statement.addresses:
             used += 1
@@ -73,11 +100,14 @@ def _bare_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             and not any(each.startswith(f"{port}.") for each in statement.ports)
         ):
             bare.append(port)
-    if used and bare:
-        message = f"{statement.name} {join_words(bare, 2)}: PFC and a description, but no address: it routes nothing"
-        remedy = "Give the port its address, or shut it."
-        paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("ipv4", "mtu", "description")]
-        yield finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
+    return bare, used
+
+
+def _bare_finding(statement: Statement, bare: list[str], what: str) -> Finding:
+    message = f"{statement.name} {join_words(bare, 2)}: {what}, but no address: it routes nothing"
+    remedy = "Give the port its address, or shut it."
+    paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("ipv4", "mtu", "description")]
+    return finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
 
 
 def _addressed_members(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -93,6 +123,23 @@ def _addressed_members(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Remove the port from the bundle, or move the address to the bundle."
         path = f"{PORT}{members[0]}]/bundle"
         yield finding_at(IDLE, statement.device, path, message, "member address", Severity.WARNING, remedy)
+
+
+def _addressed_bridges(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report members of a VLAN with an address of their own, which has no effect."""
+    members = [
+        port
+        for port, values in statement.ports.items()
+        if sessions.stated
+        and "switchport" in values
+        and not {"routed", "bundle"} & values.keys()
+        and any(leaf in values for leaf in _ADDRESSES)
+    ]
+    if members:
+        message = f"{statement.name} {join_words(members, 2)}: in a VLAN, so the own address has no effect"
+        remedy = "Remove the port from the VLAN, or move the address to the VLAN's interface."
+        paths = [f"{PORT}{members[0]}]/{leaf}" for leaf in _BRIDGED]
+        yield finding_at(IDLE, statement.device, paths, message, "bridged address", Severity.WARNING, remedy)
 
 
 def _bare_bundles(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -120,6 +167,8 @@ _EMPTY = frozenset({"enabled", "description", "mtu", "kind", "physical_mtu", "bu
 RULES = (
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_instances),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _bare_ports),
+    SwitchRule(IDLE, INTERFACES, (), _lone_bare_ports),
     SwitchRule(IDLE, INTERFACES, (), _addressed_members),
+    SwitchRule(IDLE, INTERFACES, (Input.BGP,), _addressed_bridges),
     SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _bare_bundles),
 )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.facts.statement import Place, Tier, read_statement
-from fabricc.rules import queue_faults, undefined_names
+from fabricc.rules import access, host_ports, incomplete, protection, queue_faults, undefined_names
+from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.edits import edit_tables, replace
 from tests.audit.faults.fabric import build_texts, collect_texts
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
     from tests.audit.faults.edits import Files
 
 LEAF = "rack002-leaf"
-RULES = (*queue_faults.RULES, *undefined_names.RULES)
+RULES = [
+    rule
+    for module in (queue_faults, undefined_names, host_ports, access, incomplete, protection)
+    for rule in module.RULES
+    if isinstance(rule, SwitchRule)
+]
 
 
 def _each_map(change: Callable[[dict[str, str]], object]) -> Callable[[Files], Files]:
@@ -69,6 +75,10 @@ CASES: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "a late watchdog": ("FAB9606", '"60000"', edit_tables(lambda tables: [row.update(detection_time="60000") for row in tables["PFC_WD"].values()])),
     "ports without a row": ("FAB9060", '"Ethernet64|', edit_tables(lambda tables: [tables["INTERFACE"].pop(port) for port in ("Ethernet64", "Ethernet72")])),
     "no row of the loopback": ("FAB9060", '"Loopback0|', edit_tables(lambda tables: tables["LOOPBACK_INTERFACE"].pop("Loopback0"))),
+    "no row of the egress queue": ("FAB9668", '"profile": "egress_lossy_profile"', edit_tables(lambda tables: [tables["BUFFER_QUEUE"].pop(row) for row in list(tables["BUFFER_QUEUE"]) if row.endswith("|3")])),
+    "no list of profiles": ("FAB9668", '"BUFFER_PORT_EGRESS_PROFILE_LIST"', edit_tables(lambda tables: tables["BUFFER_PORT_EGRESS_PROFILE_LIST"].pop("Ethernet0"))),
+    "an address in a VLAN": ("FAB9675", '"Vlan10|Ethernet64"', edit_tables(lambda tables: tables.update(VLAN={"Vlan10": {"vlanid": "10"}}, VLAN_MEMBER={"Vlan10|Ethernet64": {"tagging_mode": "untagged"}}))),
+    "a community that writes": ("FAB9672", '"TYPE": "RW"', edit_tables(lambda tables: tables.update(SNMP_COMMUNITY={"s3cr3t": {"TYPE": "RW"}}))),
     "NTP is off": ("FAB9674", '"disabled"', edit_tables(lambda tables: tables["NTP"]["global"].update(admin_state="disabled"))),
 }  # fmt: skip
 """Fault -> code, text of the line, and edit."""
@@ -81,6 +91,8 @@ NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "a lossless pool of nothing": ("FAB9668", "memory-percent: 0", replace("memory-percent: 90", "memory-percent: 0", file="startup.yaml")),
     "pools above the whole": ("FAB9668", "memory-percent: 60", replace("memory-percent: 10", "memory-percent: 60", file="startup.yaml")),
     "a pool of another priority": ("FAB9668", "'4': {}", replace(r"(memory-percent: 90\n +switch-priority:\n +)'3'", r"\1'4'", file="startup.yaml")),
+    "SSH is shut before it is open": ("FAB9674", "deny: {}", replace(r"'30':(\n +action:\n +deny)", r"'5':\1", file="startup.yaml")),
+    "an open list": ("FAB9671", "permit: {}", replace(r"('30':\n +action:\n +)deny", r"\1permit", file="startup.yaml")),
     "unclassified packets": ("FAB9607", "port-default-sp: 3", replace("port-default-sp: 0", "port-default-sp: 3", file="startup.yaml")),
 }  # fmt: skip
 """The same of NVUE's file."""
@@ -116,3 +128,12 @@ def test_a_fault_of_an_nvue_file_is_found_at_its_line(case: str, tmp_path: Path)
     lines = files["startup.yaml"].split("\n")
     places = [lines[each.line - 1] for each in find_faults(files, tmp_path) if each.code == code]
     assert any(text in line for line in places)
+
+
+def test_a_port_of_frr_without_an_address_is_found(tmp_path: Path) -> None:
+    files = dict(build_texts("frr")[LEAF])
+    bare = replace(r"(description rack\d+-host01 rail0\n) ip address \S+\n", r"\1", file="frr.conf")(files)
+    assert find_faults(files, tmp_path / "sound") == []
+    (found,) = find_faults(bare, tmp_path / "bare")
+    assert found.code == "FAB9675"
+    assert "swp1: a description, but no address" in found.message

@@ -490,6 +490,8 @@ class UnsafeLine(NamedTuple):
 _UNSAFE_LINES = (
     (re.compile(r"snmp\S*\b.*\bcommunity \"?(public|private)\b.*"), "answers SNMP with the community {0}",
      "SNMP community"),
+    (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW"), "lets whoever has an SNMP community change settings",
+     "SNMP community"),
     (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http"),
      "accepts HTTP, which sends passwords in the clear", "HTTP"),
     (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"),
