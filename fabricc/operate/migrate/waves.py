@@ -12,6 +12,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
 from fabricc.operate.push.run import plan_waves
+from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of
 from fabricc.review.diff.model import Group, Impact, Review
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.change.order import Wave
 
+_LEFT = "] left"
+_OUTSIDE = f"[{Direction.EXTERNAL.value}]"
 _PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
 
 
@@ -57,7 +60,10 @@ def order_networks(review: Review, after: Compiled, keep: Fraction) -> tuple[Ord
         breaking = {name for name, _, roles in changing if roles}
         effects = {
             name: Effect(
-                group.platform, group.impact, "", _find_peers(part.fabric, places[name], roles) & breaking
+                group.platform,
+                group.impact,
+                breaks=_find_peers(part.fabric, places[name], roles) & breaking,
+                outside=_list_outside_ports(group, part.fabric, places[name]) if not roles else frozenset(),
             )
             for name, group, roles in changing
         }
@@ -83,13 +89,15 @@ def _order_network(
 def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
     """Directions of the ports on which something changes that both ends must agree on.
 
-    A family that goes breaks no link on which another one stays.
+    A family that goes breaks no link on which another one stays. The other end of an external link is no switch.
     """
     found: set[str] = set()
     touched = {list_leaf(line.statement.subject) for line in group.lines}
     stays = _list_link_families(after) - touched
     for line in group.lines:
         subject = line.statement.subject
+        if _OUTSIDE in subject:
+            continue
         if line.verdict.impact < Impact.SESSION_RESET or (stays and line.statement.op == "-"):
             continue
         if subject.startswith(("bgp/asn", "session[")):
@@ -105,6 +113,25 @@ def _list_link_families(fabric: Fabric) -> set[str]:
     if not addresses.numbered:
         return {FAMILIES[2]}
     return {name for name, pool in zip(FAMILIES, (addresses.links4, addresses.links6), strict=False) if pool}
+
+
+def _list_outside_ports(group: Group, fabric: Fabric, at: SwitchId) -> frozenset[str]:
+    """Return the external ports of a switch where only parties behind them notice its change; no port otherwise.
+
+    Where only switches that leave notice it, these are the ports that have led to them.
+    """
+    subjects = [line.statement.subject for line in group.lines if line.verdict.impact >= Impact.SESSION_RESET]
+    if subjects and all(subject.endswith(_LEFT) for subject in subjects):
+        direction = Direction.UNUSED
+    elif all(_is_outside(subject, group.nos) for subject in subjects):
+        direction = Direction.EXTERNAL
+    else:
+        return frozenset()
+    return frozenset(port.name for port in fabric.switch(at).ports if port.direction is direction)
+
+
+def _is_outside(subject: str, nos: str) -> bool:
+    return _OUTSIDE in subject or OUTSIDE_ROUTE in row_of(subject, nos).tags
 
 
 def _find_peers(fabric: Fabric, at: SwitchId, roles: frozenset[str]) -> frozenset[str]:
