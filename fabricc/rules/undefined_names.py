@@ -260,6 +260,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 
 _DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
+_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor \S+)?(?: (?:peer-as|type) \S+)?")
 _PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
 
 
@@ -269,7 +270,7 @@ def _is_missed(statement: Statement, sessions: Sessions, words: str) -> bool:
     A definition is missed where a statement names it, which is a finding of its own. Ports without a link and sessions
     in addition to those of each link are kept in reserve.
     """
-    if words.startswith("protocols bgp"):
+    if _SESSIONS.fullmatch(words):
         served = set(sessions.near.values())
         return any(
             far.known and far.tier is not Tier.HOST and served.isdisjoint(statement.chain(port))

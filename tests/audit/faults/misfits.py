@@ -171,6 +171,9 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "junos": replace(r"^( +)classifiers \{\n( +)dscp DSCP;", r"\1inactive: classifiers {\n\2dscp DSCP;"),
     }),
     "undefined load balancing": ("all", {"junos": replace(r"^( +)export PFE-LB;", r"\1export PFE-BL;")}),
+    "inactive BFD": ("all", {
+        "junos": replace(r"^            bfd-liveness-detection \{", "            inactive: bfd-liveness-detection {"),
+    }),
     "inactive load balancing": ("all", {"junos": replace(r"^( +)export PFE-LB;", r"\1inactive: export PFE-LB;")}),
     "inactive addresses": ("all", {
         "junos": _ports("junos", _LINK, r"^( +)address", r"\1inactive: address"),

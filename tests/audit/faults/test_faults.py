@@ -58,7 +58,7 @@ PLACED = [
     ("the default class is lossless", "nxos"), ("hosts kept out of BGP", "eos"), ("BFD kept from the CPU", "junos"),
     ("marking never happens", "junos"), ("hash seed of the spines", "nxos"),
     ("notifications without priority", "nxos"), ("log server of the fabric", "eos"),
-    ("undefined load balancing", "junos"),
+    ("undefined load balancing", "junos"), ("inactive BFD", "junos"),
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
