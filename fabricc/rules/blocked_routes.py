@@ -358,11 +358,11 @@ _CHOSEN = frozenset({"tag", "community_list"})
 
 def _is_drained(statement: Statement, exports: Collection[str]) -> bool:
     """Return whether a switch announces everything for graceful shutdown, as one that is drained (RFC 8326)."""
-    permits = [
-        str(value).split()
-        for path, value in statement.facts_below("route_map[").items()
-        if split_list_path(path, "route_map")[0] in exports and str(value).startswith("permit")
-    ]
+    permits = []
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        if name in exports and is_number(number) and str(value).startswith("permit"):
+            permits.append(str(value).split())
     return all(_SHUTDOWN in _added_communities(words) for words in permits)
 
 

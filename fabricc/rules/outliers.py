@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
+_DRAIN = " add_community 65535:0"
+"""How a clause marks routes for graceful shutdown (RFC 8326)."""
 _ENDS = tuple(tier.value for tier in Tier)
 
 
@@ -55,6 +57,7 @@ def find_outliers(
                 mine,
                 value,
                 consensus.describe_peers(times, expected.kind),
+                Severity.NOTE if _is_drained(path, mine, value) else Severity.WARNING,
             )
             yield AbsentSetting(*one) if beside else one
     ports, sessions = consensus.roles_of(statement), consensus.session_roles(statement, near)
@@ -99,6 +102,11 @@ def _whole_map(statement: Statement, path: str) -> bool:
         return False
     start = path[: path.index("]") + 1]
     return not any(known.startswith(start) for known in statement.rest)
+
+
+def _is_drained(path: str, own: Value | None, value: Value | None) -> bool:
+    """Return whether a clause differs by the mark of a drained switch alone, see `blocked_routes`."""
+    return path.startswith("route_map[") and str(own).split(_DRAIN) == [str(value), ""]
 
 
 class OutlierPlace(NamedTuple):
@@ -181,15 +189,19 @@ def _find_statement(
 
 
 def _outlier_finding(
-    statement: Statement, where: OutlierPlace, what: str, own: Value | None, value: Value | None, who: str
+    statement: Statement,
+    where: OutlierPlace,
+    what: str,
+    own: Value | None,
+    value: Value | None,
+    who: str,
+    severity: Severity = Severity.WARNING,
 ) -> Finding:
     here = "nothing here" if own is None else f"{_show_value(own)} here"
     there = "nothing" if value is None else _show_value(value)
     message, group = f"{statement.name} {what}: {here}, {there} on {who}", f"unlike {statement.name}"
     remedy, (paths, like, word) = "Use the value of its peers, or state there why it differs.", where
-    return finding_at(
-        UNLIKE, statement.device, paths, message, group, Severity.WARNING, remedy, like=like, word=word
-    )
+    return finding_at(UNLIKE, statement.device, paths, message, group, severity, remedy, like=like, word=word)
 
 
 def _show_value(value: Value) -> str:

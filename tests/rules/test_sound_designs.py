@@ -96,3 +96,25 @@ def test_a_spine_of_cumulus_redistributes_no_ports() -> None:
 
 def _unicast(tree: dict[str, Any]) -> dict[str, Any]:
     return walk(tree, "vrf", "default", "router", "bgp", "address-family", "ipv4-unicast")
+
+
+DRAINS = {
+    "frr": replace(r"^(route-map TO-UPSTREAM .*\n match .*\n)", r"\1 set community graceful-shutdown additive\n"),
+    "cumulus": edit_nvue(lambda tree: [
+        rule.setdefault("set", {}).update(community={"65535:0": {}})
+        for rule in walk(tree, "router", "policy", "route-map")["TO-UPSTREAM"]["rule"].values()
+    ]),
+}  # fmt: skip
+"""System -> the mark by which a ToR is drained (RFC 8326)."""
+
+
+@pytest.mark.parametrize("system", DRAINS)
+def test_a_drained_switch_is_a_note(system: str) -> None:
+    """Trees of a planned drain have it, so a review of them has no warning."""
+    name = tor_names(system)[0]
+    found = audit_altered(system, {name: DRAINS[system](dict(build_texts(system)[name]))})
+    of_switch = {
+        (each.code, each.severity) for each in found if name in each.message and "65535:0" in each.message
+    }
+    assert of_switch == {("FAB9610", Severity.NOTE)}
+    assert {each.severity for each in found} == {Severity.NOTE}
