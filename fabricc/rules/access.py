@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
 _ACCESS = re.compile(r"management/access(\[.*\])?|access\[.*\]")
 _EVERYONE = re.compile(r"\b(?:any|everyone else)\b|(?<![\d.:a-f])(?:0\.0\.0\.0|::)/0")
-_HALF = re.compile(r"(?<![\d.:a-f])(?:\d+\.){3}\d+/[1-7](?!\d)|[\da-f:]+::/(?:[1-9]|1[0-5])(?!\d)")
-"""A network larger than any that one owner has."""
+_HALF = re.compile(
+    r"(?<![\d.:a-f])(?:\d+\.){3}\d+/[1-7](?!\d)|(?<![\da-f:])(?!f[c-f])[\da-f:]+::/(?:[1-9]|1[0-5])(?!\d)"
+)
+"""A network larger than any that one owner has, and not one of local addresses (RFC 4193, RFC 4291)."""
 _TELNET = ("management/telnet", "system/feature[telnet]")
 _COMMUNITIES = ("public", "private")
 _SNMP = re.compile(r"management/snmp/(secret|community\[.*\])|snmp/.*community.*")

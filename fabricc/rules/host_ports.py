@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _ADDRESSES = ("ipv4", "ipv6", "unnumbered")
 _SPARE = re.compile(r"\b(?:spare|unused|reserved?|free|future|unassigned|available)\b", re.IGNORECASE)
+_BORROWED, _SHARED = ("address_from", "dhcp"), "gateway["
+"""Facts of a port with the address of another interface, of a server, or of several switches."""
 _BRIDGED = ("switchport", "access_vlan", "bundle", "kind")
 
 
@@ -96,7 +98,8 @@ def _find_bare_ports(statement: Statement, ports: Iterable[str]) -> tuple[list[s
             and not _SPARE.search(str(description))
             and values.get("enabled") != "false"
             and not (bridges and "routed" not in values)
-            and not any(leaf in values for leaf in _BRIDGED)
+            and not any(leaf in values for leaf in (*_BRIDGED, *_BORROWED))
+            and not any(leaf.startswith(_SHARED) for leaf in values)
             and not any(each.startswith(f"{port}.") for each in statement.ports)
         ):
             bare.append(port)

@@ -59,6 +59,8 @@ OTHERS: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "a neighbor in reserve": ("junos", add("            inactive: neighbor 10.64.200.0 {\n                peer-as 4200065536;\n            }\n", after=r"^        group UPSTREAM")),
     "a spare port": ("eos", replace(r"^(interface Ethernet1/1\n   description ).*\n((?: .*\n)*?)   ip address .*\n", r"\1spare\n\2")),
     "a host in the first VLAN": ("eos", replace(r"^(interface Ethernet1/1\n(?: .*\n)*?)   no switchport\n   ip address .*\n", r"\1")),
+    "a host port that borrows an address": ("junos", replace(r"address 10\.0\.\d+\.\d+/31;", "unnumbered-address lo0.0;", count=1)),
+    "logins from local addresses of IPv6": ("junos", replace(r"192\.0\.2\.0/24;", "fd00::/8;")),
     "a queue for packets of the switch": ("sonic", edit_tables(_serve_own_packets)),
 }  # fmt: skip
 """Design -> system and edit."""
