@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
+from tests.audit import ours
 from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
-from tests.audit.faults.fabric import audit_altered, build_texts, spine_names, tor_names
+from tests.audit.faults.fabric import audit_altered, build_texts, collect_texts, spine_names, tor_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.audit.faults.edits import Files
 
@@ -89,6 +92,20 @@ def test_avoiding_neighbors_in_graceful_shutdown_is_no_shutdown(system: str) -> 
 def test_a_correct_design_of_another_system_is_silent(design: str) -> None:
     system, edit = OTHERS[design]
     assert find_faults(system, "tor", edit) == []
+
+
+@pytest.mark.parametrize("system", ["eos", "sonic"])
+def test_a_tor_alone_has_ports_with_sessions_and_no_hosts_there(system: str, tmp_path: Path) -> None:
+    name = tor_names(system)[0]
+    devices = collect_texts(tmp_path, {name: build_texts(system)[name]})
+    found = find_all(ours.infer_fabric(dict(devices)))
+    assert [each.message for each in found if each.severity is not Severity.NOTE] == []
+
+
+def test_frr_conf_alone_does_not_state_the_loopback(tmp_path: Path) -> None:
+    texts = {name: {"frr.conf": files["frr.conf"]} for name, files in build_texts("frr").items()}
+    found = find_all(ours.infer_fabric(dict(collect_texts(tmp_path, texts))))
+    assert [each.message for each in found if each.severity is not Severity.NOTE] == []
 
 
 def test_a_spine_of_cumulus_redistributes_no_ports() -> None:

@@ -13,6 +13,7 @@ from fabricc.base.numbers import is_number
 from fabricc.fabric.model import Direction
 from fabricc.fabric.vocabulary import paths_of_port
 from fabricc.proof.invariants.rules import Breach
+from fabricc.proof.invariants.view import sibling_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -114,6 +115,8 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
             continue
         for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
             if text and (mine := parse_block(text)) and not any(a.covers(mine) for a in aggregates):
+                if sibling_address(text) in seen.neighbors:
+                    continue  # what has a session announces itself
                 message = f"{link.port.name} has {text}, outside every aggregate, so its host is unreachable"
                 half = [
                     text
