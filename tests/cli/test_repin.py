@@ -103,7 +103,7 @@ def test_build_repin_changes_nothing_when_nothing_is_outgrown(repo: Path, fabric
 
 def test_alone_and_with_a_key_exclude_each_other(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("build", "--repin", "--repin=unit", "cluster.yaml")
-    assert (ran.status, "give either" in ran.err) == (2, True)
+    assert (ran.status, "Use either" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(("spines", "more"), [(2, 4), (2, 8), (4, 8)])

@@ -253,7 +253,7 @@ def test_a_device_without_a_name_is_judged_by_loopback_and_neighbors(fabric: Bui
     assert wrong.startswith(f"its LLDP neighbors are those of {OTHER}")
     assert roster.other(NAME, Identity(names, neighbors=(("elsewhere", "Ethernet1", ""),))) == ""
     foreign = Identity(frozenset({"dc7-leaf1"}), addresses=frozenset({"203.0.113.9"}))
-    assert "no switch of this plan (hostname dc7-leaf1" in roster.foreign(foreign)
+    assert "it is not a switch of this plan (hostname dc7-leaf1" in roster.foreign(foreign)
 
 
 def test_a_former_name_is_the_switchs_own(fabric: BuiltTree, tmp_path: Path) -> None:
