@@ -220,7 +220,8 @@ def _is_expected(summary: Summary, path: str) -> bool:
     return bool(summary.beside) or (bool(summary.services) and path in _FIRST)
 
 
-_SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
+_SYSLOG = "management/syslog"
+_SERVERS = {"management/ntp": "NTP server", _SYSLOG: "log server"}
 _ITSELF = re.compile(r"127\.\S+|::1")
 
 
@@ -228,7 +229,9 @@ def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report services whose only server is the switch itself, and logins that only the switch may use."""
     for path, service in _SERVERS.items():
         servers = re.split(r"[\s,]+", str(statement.rest.get(path, "")))
-        if servers != [""] and all(_ITSELF.fullmatch(each) or each in sessions.addresses for each in servers):
+        agent = path == _SYSLOG and any(map(_ITSELF.fullmatch, servers))  # it may forward the logs
+        own = all(_ITSELF.fullmatch(each) or each in sessions.addresses for each in servers)
+        if servers != [""] and own and not agent:
             message = f"{statement.name}: its {service} {servers[0]} is the switch itself"
             remedy = f"Name a {service} outside of the switch."
             yield finding_at(

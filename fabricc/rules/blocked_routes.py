@@ -14,6 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
@@ -21,7 +22,7 @@ from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import UNUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import external_sessions
-from fabricc.rules.static_routes import STATIC, find_origins
+from fabricc.rules.static_routes import DROPS, STATIC, find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -406,7 +407,7 @@ def _turned_import(
 
 
 def _foreign_networks(fabric: Switches) -> Iterator[Report]:
-    """Report networks that a ToR announces without a subnet in them, while another ToR has some."""
+    """Report networks that a ToR announces without a subnet or a route in them, while another ToR has some."""
     if not any(len(owners) > 1 for owners in find_origins(fabric).values()):
         return
     subnets = fabric.subnets()
@@ -417,7 +418,12 @@ def _foreign_networks(fabric: Switches) -> Iterator[Report]:
             if name in subnets and any(block.covers(each.block) for each in subnets[name].of(name))
         }
         for name in sorted(owners - having) if having else ():
-            if fabric.summaries[name].tier is Tier.TOR:
+            routes = fabric.summaries[name].routes
+            served = any(
+                (own := parse_block(prefix)) and block.covers(own) and via not in DROPS
+                for prefix, via, _ in routes
+            )
+            if fabric.summaries[name].tier is Tier.TOR and name in subnets and not served:
                 message = (
                     f"{name} announces {block}, whose subnets are at {min(having)}: it takes their traffic"
                 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 STATIC = "FAB9660"
-_DROPS = ("discard", "reject")
+DROPS = ("discard", "reject")
 
 
 def _static_routes(fabric: Switches) -> Iterator[Report]:
@@ -38,12 +38,12 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
             whole = _covering(mine, by_length) if mine else None
             if whole is None and mine and mine.length == mine.bits and path in summary.to_hosts:
                 yield from _misled_address(fabric, name, prefix, path)
-            if whole is None and mine and mine.length == mine.bits and via in _DROPS:
+            if whole is None and mine and mine.length == mine.bits and via in DROPS:
                 yield from _dropped_address(fabric, name, prefix, path)
             if whole is None or name in origins[whole]:
                 continue
             owner = min(origins[whole])
-            if via in _DROPS:
+            if via in DROPS:
                 message = f"{name} drops traffic for {prefix}, which is of {owner} ({whole})"
                 severity = Severity.ERROR
             elif path in summary.to_hosts or (
@@ -155,7 +155,7 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
     paths = [
         path
         for path in _DEFAULTS
-        if any(word in _DROPS for word in str(statement.rest.get(path, "")).split(","))
+        if any(word in DROPS for word in str(statement.rest.get(path, "")).split(","))
     ]
     sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
     filtered = bool(statement.sessions) and all("export" in says for says in statement.sessions.values())
@@ -182,7 +182,7 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for path, value in statement.facts_below("static_route[").items():
         if path.endswith("]"):
             ways = str(value).split(",")
-            if len(ways) > 1 and any(way in _DROPS for way in ways):
+            if len(ways) > 1 and any(way in DROPS for way in ways):
                 prefix = path.partition("[")[2][:-1]
                 message = (
                     f"{statement.name} sends packets for {prefix} to a next hop and drops others of them"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,15 @@ def _serve_own_packets(tables: dict[str, Any]) -> None:
     tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["7"] = "0"
     ports = [name.partition("|")[0] for name in tables["QUEUE"] if name.endswith("|6")]
     tables["QUEUE"] |= {f"{port}|7": {"scheduler": "cnp"} for port in ports}
+
+
+def _announce_service(files: Files) -> Files:
+    """Announce the address of a service, which is a subnet at the first rack and behind a host at others."""
+    files = add("  network 10.77.0.0/24\n", after=_LIST)(files)
+    if "hostname rack001" in files["frr.conf"]:
+        return add("interface swp1\n ip address 10.77.0.1/24 secondary\nexit\n", before="^router bgp")(files)
+    host = re.findall(r"^ ip address (10\.0\.\S+)\.(\d+)/31", files["frr.conf"], re.MULTILINE)[0]
+    return add(f"ip route 10.77.0.0/24 {host[0]}.{int(host[1]) + 1}\n", before="^router bgp")(files)
 
 
 FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
@@ -62,6 +72,7 @@ OTHERS: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "a neighbor in reserve": ("junos", add("            inactive: neighbor 10.64.200.0 {\n                peer-as 4200065536;\n            }\n", after=r"^        group UPSTREAM")),
     "a spare port": ("eos", replace(r"^(interface Ethernet1/1\n   description ).*\n((?: .*\n)*?)   ip address .*\n", r"\1spare\n\2")),
     "a host in the first VLAN": ("eos", replace(r"^(interface Ethernet1/1\n(?: .*\n)*?)   no switchport\n   ip address .*\n", r"\1")),
+    "an agent that forwards logs": ("eos", replace(r"192\.0\.2\.20", "127.0.0.1")),
     "a host port that borrows an address": ("junos", replace(r"address 10\.0\.\d+\.\d+/31;", "unnumbered-address lo0.0;", count=1)),
     "logins from local addresses of IPv6": ("junos", replace(r"192\.0\.2\.0/24;", "fd00::/8;")),
     "a queue for packets of the switch": ("sonic", edit_tables(_serve_own_packets)),
@@ -80,6 +91,10 @@ def find_faults(system: str, tier: str, edit: Callable[[Files], Files]) -> list[
 @pytest.mark.parametrize("design", FRR)
 def test_a_correct_design_of_frr_is_silent(design: str) -> None:
     assert find_faults("frr", *FRR[design]) == []
+
+
+def test_a_network_with_a_route_to_a_host_is_no_foreign_one() -> None:
+    assert not [each for each in find_faults("frr", "tor", _announce_service) if "whose subnets are" in each]
 
 
 @pytest.mark.parametrize("system", HELPERS)
