@@ -130,9 +130,9 @@ _SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
 """Facts of a port that is shut; files of one system can contradict each other."""
 _ROUTED = ("ipv4", "ipv6", "unnumbered")
 _PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
-_LEFT = "bgp/setting[graceful-shutdown"
+LEFT = "bgp/setting[graceful-shutdown"
 """What the settings begin with by which neighbors avoid a switch that is about to be shut."""
-_HELPS = tuple(f"{_LEFT}{suffix}" for suffix in (" aware", "-aware", " receiver"))
+_HELPS = tuple(f"{LEFT}{suffix}" for suffix in (" aware", "-aware", " receiver"))
 """What those begin with by which a switch avoids neighbors that are: the default of NX-OS, `receiver` of Junos."""
 
 
@@ -337,7 +337,7 @@ def _small_frames(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch in graceful shutdown (RFC 8326)."""
-    for path, value in statement.facts_below(_LEFT).items():
+    for path, value in statement.facts_below(LEFT).items():
         if value not in ("off", "false", "receiver") and not path.startswith(_HELPS):
             message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"
             remedy = "End the maintenance, and remove the setting."

@@ -15,7 +15,7 @@ from fabricc.rules.access import MISSING
 from fabricc.rules.announcements import SILENT
 from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
-from fabricc.rules.forwarding import IDLE
+from fabricc.rules.forwarding import IDLE, LEFT
 from fabricc.rules.lossless import CLASSED, UNGUARDED
 from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, OTHER, PFC, Input, SwitchRule
@@ -49,6 +49,8 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
             continue
         if one.kind == "routes" and not _lacks_routes(statement):
             continue
+        if one.field == "graceful-shutdown" and statement.facts_below(LEFT):
+            continue  # the rule about the switch reports it
         if one.kind == "list" and one.name not in lossless:
             continue
         found.setdefault((one.kind, one.field), []).append((one.name, file, line))
