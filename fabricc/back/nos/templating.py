@@ -64,6 +64,11 @@ def in_use() -> bool:
     return bool(_overrides)
 
 
+def is_own_template(file: Path) -> bool:
+    """Return whether a file is, or was, in a folder with templates of the user's own."""
+    return any(file.is_relative_to(folder.absolute()) for folder in _overrides)
+
+
 class TemplateFaultError(Exception):
     """A template of the user's own failed in the process that rendered it."""
 

@@ -11,6 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import parse_yaml
@@ -32,7 +33,7 @@ from fabricc.review.diff.control_files import (
     find_control_files,
 )
 from fabricc.review.diff.infiniband import planned_side
-from fabricc.review.diff.model import LOCK_LOST, find_new_faults
+from fabricc.review.diff.model import LOCK_LOST, TEMPLATES, ControlFile, find_new_faults
 from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
@@ -40,7 +41,7 @@ from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, s
 from fabricc.review.diff.trees import read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import Document
     from fabricc.proof.compare import Finding
@@ -145,6 +146,7 @@ def _revision_inputs(
     control, trees, changes = find_control_files(
         history, chosen, commit, spec, new.spec.cluster, check_status
     )
+    notices += tuple(_changed_templates(history, control, _systems_of(new), chosen))
     own = frozenset((new.spec.cluster, sides.base.cluster.name))
     notices += tuple(report_other_clusters(history, chosen, changes, own))
     context = replace(
@@ -233,6 +235,33 @@ def _lost_lock(
     source, target = shell_word(f"{commit[:12]}:{lock}"), shell_path(after.lock_path.name)
     remedy = f"Restore it next to the spec: `git show {source} > {target}`."
     yield Diagnostic(LOCK_LOST, Severity.ERROR, message, None, remedy)
+
+
+def _systems_of(side: Compiled) -> frozenset[str]:
+    """Return the systems of the switches of a cluster, which are the folders of its templates."""
+    if side.infiniband is not None:
+        return frozenset({"infiniband"})
+    fabrics = (part.planned for part in (side, *side.networks.values()))
+    return frozenset(plan.nos for fabric in fabrics if fabric for plan in fabric.tiers.values())
+
+
+def _changed_templates(
+    history: SpecHistory, control: Iterable[ControlFile], systems: Container[str], chosen: Comparison
+) -> Iterator[Diagnostic]:
+    """FAB9055: templates of the user's own change; both sides are rendered with those of the work tree."""
+    files = {each.path: history.top / each.path for each in control}
+    changed = [
+        path
+        for path, file in files.items()
+        if file.parent.name in systems and templating.is_own_template(file)
+    ]
+    if not changed:
+        return
+    message = (
+        f"{plural(len(changed), 'template')} of your own changed since {chosen.base_label}: {changed[0]}"
+    )
+    remedy = "Build a tree of each revision with its own templates, and review them: `fabricc diff OLD NEW`."
+    yield Diagnostic(TEMPLATES, Severity.WARNING, message, None, remedy)
 
 
 def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Diagnostic]:

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
     from fabricc.proof.compare import Finding
 
-CONFLICT, LOCK_LOST, OTHER_CLUSTER = "FAB9033", "FAB9037", "FAB9039"
+CONFLICT, LOCK_LOST, OTHER_CLUSTER, TEMPLATES = "FAB9033", "FAB9037", "FAB9039", "FAB9055"
 FAULTS = ("FAB6", "FAB7", *RULE_CODES)
 """Beginnings of the codes of the proof and of the rules."""
-_PROOF = (*FAULTS, "FAB3031", LOCK_LOST)
-"""Beginnings of the codes of the proof, of the rules, of drains that leave too little, and of lost numbers."""
+UNPROVED = {
+    LOCK_LOST: "the lock lacks numbers of the older side",
+    TEMPLATES: "templates of your own change: their effect on the devices is unknown",
+}
+"""Codes of findings that raise the risk without a proof -> what they mean for a reviewer."""
+_PROOF = (*FAULTS, "FAB3031", *UNPROVED)
+"""Beginnings of the codes of the proof, of the rules, of drains that leave too little, and of `UNPROVED`."""
 BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
 SUBNET = "subnet"
@@ -411,7 +416,7 @@ class Review:
             return "none"
         if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
             return "high"
-        if Severity.ERROR in proof:
+        if Severity.ERROR in proof or any(each.code == TEMPLATES for each in self.proof_findings):
             return "high"
         newly_vouched = any(each.new for each in self.vouched_lines)
         weaker = self.impact is Impact.SESSION_RESET or self.access_changes or self.safeguards_lost

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import group_pairs
 from fabricc.fabric.infiniband import PLATFORM
-from fabricc.review.diff.model import LOCK_LOST, SUBNET, SUBNETS, Impact, host_count
+from fabricc.review.diff.model import SUBNET, SUBNETS, UNPROVED, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ def safeguard_rows(review: Review) -> list[str]:
 
 def other_changes(review: Review) -> list[str]:
     """Return everything besides devices that a reviewer must see: access, figures, control files, committed tree."""
-    proved = [each for each in review.proof_findings if each.code != LOCK_LOST]
-    lost = ["the lock lacks numbers of the older side"] if len(proved) < len(review.proof_findings) else []
+    proved = [each for each in review.proof_findings if each.code not in UNPROVED]
+    codes = {each.code for each in review.proof_findings}
+    unproved = [words for code, words in UNPROVED.items() if code in codes]
     errors = sum(each.severity is Severity.ERROR for each in proved)
     warnings = len(proved) - errors
     counts = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
@@ -122,7 +123,7 @@ def other_changes(review: Review) -> list[str]:
         *(["who can log in changes"] if review.access_changes else []),
         *([f"these end or become weaker: {fold_names(list(review.safeguards_lost), 3)}"] if review.safeguards_lost
             else []),
-        *lost,
+        *unproved,
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
@@ -295,7 +296,7 @@ def drain_steps(review: Review) -> list[str]:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
-    if any(each.code != LOCK_LOST for each in review.proof_findings):
+    if any(each.code not in UNPROVED for each in review.proof_findings):
         if not steps and review.differs:
             steps.append("Correct the new findings first: they show what happens to traffic afterwards.")
     elif not steps and review.sessions and not review.removed.count:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.base import installation
 from fabricc.cli.entry import run
 
 if TYPE_CHECKING:
@@ -664,6 +665,24 @@ def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: 
     assert "git show" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", "sarif")[1]
     review = json.loads(fabricc("diff", "cluster.yaml", "--base", "main", "--format", "json")[1])
     assert (review["risk"], review["labels"]) == ("high", ["risk:high"])
+
+
+def test_a_changed_template_of_ones_own_has_an_unknown_effect(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.edit("cluster.yaml", "sonic-202505", "frr")
+    folder = repository.folder / "own" / "frr"
+    folder.mkdir(parents=True)
+    template = folder / "frr.conf.j2"
+    shutil.copy(installation.data_folder("templates") / "frr" / "frr.conf.j2", template)
+    repository.commit("templates")
+    words = ("diff", "cluster.yaml", "--base", "main", "--format", "json", "--templates", "own")
+    assert json.loads(fabricc(*words)[1])["risk"] == "none"
+    template.write_text(f"{template.read_text('utf-8')}! added\n", "utf-8")
+    review = json.loads(fabricc(*words)[1])
+    assert review["risk"] == "high"
+    assert "templates of your own change: their effect on the devices is unknown" in review["verdict"]
+    assert [each["code"] for each in review["findings"] if each["code"] == "FAB9055"]
 
 
 def test_lost_lines_of_a_lock_are_an_error_of_the_review(
