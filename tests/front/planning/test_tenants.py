@@ -172,8 +172,8 @@ WRONG = {
     "rack001-host01 by `gpus`, and all of them by the rack rack001",
     "  acme: {racks: [rack001], hosts: [rack001-host01], gpus: {rack001-host01: [0]}}\n": "FAB3316 acme has single "
     "GPUs of rack001-host01 by `gpus`, and all of them by the rack rack001",
-    "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is no "
-    "further network and no party of `external`",
+    "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is neither a "
+    "further network nor a party of `external`",
 }
 
 
