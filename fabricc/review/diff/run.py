@@ -18,6 +18,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
+from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.front.spec.moves import kinds_of
 from fabricc.review.diff import model, tenant_changes, unread
 from fabricc.review.diff.causes import find_causes
@@ -97,7 +98,11 @@ def compare_texts(
     found = unread.text_changes(
         nos, unread.unread_lines(nos, before, old), unread.unread_lines(nos, after, new), vouched_lines
     )
-    if found or old.facts != new.facts or not differ_in_text(before, after):
+    old_facts, new_facts = (
+        {path: value for path, value in each.facts.items() if not path.startswith(STRUCTURE)}
+        for each in (old, new)
+    )
+    if found or old_facts != new_facts or not differ_in_text(before, after):
         return found
     return unread.text_changes(nos, *unread.changed_text(nos, before, after), vouched_lines)
 
