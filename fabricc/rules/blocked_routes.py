@@ -137,15 +137,22 @@ def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
     return not any(_permits_path(entries, path) for path in paths)
 
 
+_PLAIN = re.compile(r"\^?(?:[0-9_ ]|\.\*|\[0-9\][+*])*\$?")
+_MOST_REPEATS = 4
+
+
 def _permits_path(entries: list[str], path: str) -> bool:
-    """Return what the first entry decides that matches; `_` is a boundary (FRR user guide, "AS Path Access Lists")."""
+    """Return what the first entry decides that matches; `_` is a boundary (FRR user guide, "AS Path Access Lists").
+
+    A form with other repetitions could take forever to match: what it decides is unknown, so that it permits.
+    """
     for text in entries:
-        action, _, form = text.partition(" ")
-        try:
-            if re.search(form.strip('"').replace("_", r"(?:^|[ ,{}()]|$)"), path):
-                return action == "permit"
-        except re.error:
+        action, _, quoted = text.partition(" ")
+        form = quoted.strip('"')
+        if not _PLAIN.fullmatch(form) or form.count("*") + form.count("+") > _MOST_REPEATS:
             return True
+        if re.search(form.replace("_", r"(?:^|[ ,{}()]|$)"), path):
+            return action == "permit"
     return False
 
 

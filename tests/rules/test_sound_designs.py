@@ -49,6 +49,10 @@ FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
         replace(r"^ip prefix-list FABRIC-V4 seq 5 .*\n.*", "ip prefix-list FABRIC-V4 seq 5 permit 0.0.0.0/0 le 32\nip prefix-list OTHERS seq 5 permit 127.0.0.0/8 le 32"))),
     "a source that is a second address of the loopback": ("tor", add(
         "interface lo\n ip address 10.99.0.1/32\nexit\nroute-map SRC permit 10\n set src 10.99.0.1\nexit\nip protocol bgp route-map SRC\n", before="^router bgp")),
+    "a list of AS paths with repetitions of repetitions": ("tor", chain_edits(
+        add("  neighbor UPSTREAM-V4 filter-list DEEP in\n", after=_LIST),
+        add(f"bgp as-path access-list DEEP seq 5 deny (4+)+x\nbgp as-path access-list DEEP seq 10 permit _{'4' * 26}_\n",
+            before="^router bgp"))),
     "routes that an operator marks to be dropped": ("tor", add(
         "route-map TO-UPSTREAM permit 5\n match tag 666\n set community blackhole additive\nexit\n", before="^route-map TO-UPSTREAM permit 20")),
     "a shut profile that no session uses": ("tor", add("bfd\n profile MAINT\n  shutdown\n exit\nexit\n")),
