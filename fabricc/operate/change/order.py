@@ -41,8 +41,8 @@ class Member:
         below: lower switch -> parallel links to it.
         confined: whether only hosts whose ports move notice the change.
         lost: resource -> weight that is lost although the switch stays in service: links to outside parties.
-        side: the plane of the NIC ports that it serves, `""` for any. Hosts of which one lost its port of one plane
-            and the other that of another have no path, so a wave has one side.
+        side: the plane of the NIC ports that a ToR serves, `""` where all ports of a NIC reach the same spines. Two
+            hosts have no path if they lost their ports of different planes, so all members of a wave have one side.
     """
 
     name: str
