@@ -45,8 +45,9 @@ def hide_values(reading: Reading, files: Mapping[str, str]) -> Reading:
         for word in keys.get((file, line), ()):
             text = text.replace(word, HIDDEN)
         if text not in hidden_lines:
-            # A password or community that everybody tries stays, and a rule reports it.
-            hidden_lines[text] = text if unsafe_line(text) else hide_secret_words(text)
+            # A password or community that everybody tries stays, as the rule about it needs it.
+            hidden = hide_secret_words(text)
+            hidden_lines[text] = text if unsafe_line(text) and not unsafe_line(hidden) else hidden
         if (hidden := hidden_lines[text]) != unknown[2]:
             kind = Unplanned if isinstance(unknown, Unplanned) else None
             reading.unknown[at] = kind(file, line, hidden) if kind else (file, line, hidden)
