@@ -173,7 +173,9 @@ def hostile_report(text: str) -> Report:
     """A verification in which a neighbor, a device and a file are hostile."""
     place = Position(text, 3)
     wrong = make_finding(Aspect.CABLING, text, "FAB9211", f"port swp1 hears {text}", position=place)
-    failed = Diagnostic("FAB9104", Severity.ERROR, f"{text} cannot be logged in to: {text}", None, text)
+    failed = Diagnostic(
+        "FAB9104", Severity.ERROR, f"{text} cannot be logged in to: {text}", None, f"Log in: {text}"
+    )
     silent: dict[Aspect, tuple[str, ...]] = {Aspect.CABLING: (text,)}
     counters: Any = {text: {"pfc_rx": {text: {"3": 7}}}}
     compared, unasked = {Aspect.CABLING: {text: 3}}, {text: (failed,)}

@@ -62,7 +62,7 @@ CASES = {
         SHORT + "accept: [{code: FAB3055, reason: subnets are apart}]\n",
         [
             "21:17 FAB2061 no diagnostic has the code FAB3055 "
-            "| Did you mean FAB6305 (InfiniBand: root and compute GUIDs)? "
+            "| Did you mean FAB9055 (Templates of your own change)? "
             "If an earlier version reported it, remove accept[0]."
         ],
     ),

@@ -313,7 +313,7 @@ def test_an_answer_that_is_no_configuration_is_an_error(
     (switch.root / "running.json").write_text(answer)
     with pytest.raises(
         CommandErrorException,
-        match=r"config_db\.json(:|) (is empty|is not JSON|it has no tables|.* is no (table|row))",
+        match=r"config_db\.json(:|) (is empty|is not JSON|it has no tables|.* is not a (table|row))",
     ):
         driver.get_config("running")
 
