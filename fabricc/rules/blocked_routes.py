@@ -1,4 +1,4 @@
-"""Find settings beside the policies of sessions by which a switch accepts, announces or installs no route.
+"""Find settings outside session policies that make a switch accept, announce or install no route.
 
 These are lists of a session, distances, maps of the process, and policies that turn a mark of a draining switch around.
 """

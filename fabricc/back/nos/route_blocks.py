@@ -1,4 +1,4 @@
-"""Settings by which a switch keeps routes of BGP out: facts of FRR and of systems that run it."""
+"""Settings that keep BGP routes out of a switch: facts of FRR and of systems that run it."""
 
 from __future__ import annotations
 
