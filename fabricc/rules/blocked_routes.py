@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Key, Sessions
 
 _WAYS = {
@@ -439,6 +440,45 @@ def _foreign_networks(fabric: Switches) -> Iterator[Report]:
                 yield Report(STATIC, name, paths, message, "foreign network", Severity.WARNING, remedy)
 
 
+def _wide_aggregates(fabric: Switches) -> Iterator[Report]:
+    """Report prefixes that a ToR announces for its hosts and in which other ToRs have hosts.
+
+    A ToR that announces a smaller prefix for its hosts may have the larger one for receivers outside; ToRs with a link
+    to each other, or with one subnet, may share a prefix.
+    """
+    around: dict[tuple[int, int], dict[int, set[str]]] = {}
+    for origin, names in find_origins(fabric).items():
+        around.setdefault((origin.family, origin.length), {}).setdefault(origin.first, set()).update(names)
+    mine = {
+        name: [block for text in each.attached.prefixes if (block := parse_block(text))]
+        for name, each in fabric.summaries.items()
+        if each.tier is Tier.TOR and each.attached is not None
+    }
+    found: dict[tuple[str, Block], str] = {}
+    for other, hosts in mine.items():
+        for host in hosts:
+            for (family, length), blocks in around.items():
+                if family == host.family and length < host.length:
+                    whole = host.shorten(length)
+                    for name in blocks.get(whole.first, set()) - {other}:
+                        found.setdefault((name, whole), other)
+    for (name, whole), other in sorted(found.items()):
+        own = [each for each in mine.get(name, ()) if whole.covers(each)]
+        smaller = [
+            each for text in fabric.summaries[name].prefixes if (each := parse_block(text)) and each != whole
+        ]
+        if not own or any(each.covers(host) for each in smaller for host in own):
+            continue
+        if other in fabric.linked(name) or not set(own).isdisjoint(mine[other]):
+            continue
+        message = (
+            f"{name} announces {whole} for its hosts, and hosts of {other} are in it: it takes their traffic"
+        )
+        remedy = "Announce the prefix of the own hosts alone."
+        paths = (f"bgp/aggregate[{whole}]", f"bgp/network[{whole}]")
+        yield Report(STATIC, name, paths, message, "wide aggregate", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
@@ -449,4 +489,5 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
     FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
+    FabricRule(STATIC, POLICY, (Input.TIER,), _wide_aggregates),
 )

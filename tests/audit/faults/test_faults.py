@@ -60,6 +60,7 @@ PLACED = [
     ("notifications without priority", "nxos"), ("log server of the fabric", "eos"),
     ("undefined load balancing", "junos"), ("inactive BFD", "junos"),
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
+    ("an aggregate over other racks", "frr"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]
