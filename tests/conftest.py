@@ -43,14 +43,15 @@ def pytest_collection(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", {})
     deadline = time.monotonic() + 120
     while worker.get("workerid", "gw0") != "gw0" and time.monotonic() < deadline:
-        if _collected_mark(worker).exists():
+        if (mark := _collected_mark(worker, worker["workerid"])).exists():
+            mark.unlink()
             break
         time.sleep(0.2)
 
 
-def _collected_mark(worker: dict[str, str]) -> Path:
-    """Return the file that the first worker of a run writes when it has collected."""
-    return Path(tempfile.gettempdir(), f"fabricc-collected-{worker['testrunuid']}")
+def _collected_mark(worker: dict[str, str], waiting: str) -> Path:
+    """Return the file that the first worker writes for another worker at the end of its collection, failed or not."""
+    return Path(tempfile.gettempdir(), f"fabricc-collected-{worker['testrunuid']}-{waiting}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,12 +77,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.set_threshold(5000, 10, 10)
     gc.enable()
     if (worker := getattr(session.config, "workerinput", {})).get("workerid") == "gw0":
-        _collected_mark(worker).touch()
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if worker := getattr(session.config, "workerinput", {}):
-        _collected_mark(worker).unlink(missing_ok=True)
+        for number in range(1, int(worker["workercount"])):
+            _collected_mark(worker, f"gw{number}").touch()
 
 
 @pytest.fixture(scope="session", autouse=True)
