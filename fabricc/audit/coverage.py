@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import KEPT, Frame, Parts, Places, parts_of
-from fabricc.facts.statement import HOST, Device, Kind, list_leaf
+from fabricc.facts.paths import list_leaf, path_pattern, replace_keys
+from fabricc.facts.statement import HOST, Device, Kind
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
 
     from fabricc.proof import Finding
 
-_PATHS = tuple((topic, re.compile(pattern)) for topic, pattern in (
+_PATHS = tuple((topic, path_pattern(pattern)) for topic, pattern in (
     (PFC, r"interface\[.*/(pfc|watchdog|flow_control)|watchdog/|qos/pfc_priority|qos/traffic_class\[.*/priority_group"),
     (ECN, r".*ecn"),
     (BUFFERS, r"pool/|.*headroom|.*buffer|.*alpha"),
     (CLASSIFICATION, r"qos/|.*(dscp|scheduler|trust|service_policy|qos_setting)|trimming/"),
     (POLICY, r"(route_map|prefix_list|community_list|as_path_list|access_list)\[|.*/(import|export|prefix_list_\w+)$"),
     (ADDRESSES, r"loopback/|management/(address|gateway)"),
-    (ADDRESSES, r"interface\[[^]]*\]/(ipv4|ipv6|secondary|gateway|vrf|address_from)"),
+    (ADDRESSES, r"interface[_]/(ipv4|ipv6|secondary|gateway|vrf|address_from)"),
     (BGP, r"bgp/|bfd/"),
     (INTERFACES, r"interface\["),
     (OTHER, ""),
@@ -61,7 +62,6 @@ _WORDS = (
 _NUMBER = re.compile(r"\d+")
 _ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?\b|\b[0-9a-fA-F:]*::[0-9a-fA-F:]*(?:/\d+)?")
 _LONGEST, _COMPARED = 120, 1000
-_KEYS = re.compile(r"\[[^][]*\]")
 
 
 class State(StrEnum):
@@ -299,7 +299,7 @@ def topic_of(path: str) -> str:
     """Return the topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
     while path.startswith("vrf[") and "]/" in path:
         path = list_leaf(path)
-    return _topic_of(_KEYS.sub("[*]", path))
+    return _topic_of(replace_keys(path, "[*]"))
 
 
 @lru_cache(1 << 12)

@@ -11,6 +11,7 @@ from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, SharedTable, pack_value, parts_of, value_of
+from fabricc.facts.paths import outer_key
 from fabricc.facts.statement import HOST, Device, Kind, Neighbor
 
 if TYPE_CHECKING:
@@ -231,8 +232,8 @@ def _port_addresses(values: Values) -> Iterator[tuple[str, Address]]:
     for leaf, value in values.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
-        elif leaf.startswith(SECONDARY):
-            address = address_of(leaf[len(SECONDARY) : -1])
+        elif leaf.startswith(SECONDARY) and leaf.endswith("]"):
+            address = address_of(outer_key(leaf))
         else:
             continue
         if address is not None and not (address.version == 6 and address.value >> 118 == _LINK_LOCAL):

@@ -155,22 +155,6 @@ class LinkPeer(NamedTuple):
     declared: bool = False
 
 
-def split_list_path(path: str, kind: str) -> tuple[str, str]:
-    """Return the name and the leaf of a path in a list, `RED` and `vni` for `vrf[RED]/vni` in the list `vrf`."""
-    name, _, leaf = path[len(kind) + 1 :].partition("]/")
-    return name, leaf
-
-
-def list_leaf(path: str) -> str:
-    """Return the leaf of a path in any list, `vni` for `vrf[RED]/vni`; "" for a path in no list."""
-    return path.partition("]/")[2]
-
-
-def last_leaf(path: str) -> str:
-    """Return the leaf of a path in a list inside of others: what follows its last name in brackets."""
-    return path.rpartition("]/")[2]
-
-
 class Expectation(NamedTuple):
     """Settings that a plan declares on purpose, which would be defects of a switch without a plan.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +15,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.fabric.vocabulary import neutral_vocabulary
+from fabricc.facts.paths import replace_keys
 from fabricc.tree.file import make_folder, remove_file, write_file
 from fabricc.tree.manifest import is_path
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SWITCHES, MISSING = "switches", "not-carried.json"
 _PIECE = 16
-_KEY = re.compile(r"\[[^\]]*\]")
 
 
 class ExportResult(NamedTuple):
@@ -75,7 +74,7 @@ class _Work:
             stated, carried = openconfig.neutral_facts(switch), openconfig.read(document)
             facts += len(stated)
             missing.update(
-                _KEY.sub("[*]", path) for path, value in stated.items() if carried.get(path) != value
+                replace_keys(path, "[*]") for path, value in stated.items() if carried.get(path) != value
             )
         return facts, missing
 

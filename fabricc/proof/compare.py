@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.paths import first_word, replace_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fabricc.fabric.facts import Facts, Reading, Value
 
-_KEYS = re.compile(r"\[[^\]]*\]")
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -88,7 +88,7 @@ class _Nearby:
             last = next((self._lines[known] for known in self._planned if known in self._lines), ("", 0))
             of_kind: dict[str, tuple[str, int]] = {}
             for known in self._planned:
-                kind = known.partition("/")[0].partition("[")[0]
+                kind = first_word(known).partition("/")[0]
                 if known in self._lines:
                     last = of_kind[kind] = self._lines[known]
                 self._before[known] = of_kind.get(kind, self._index.get(kind, last))
@@ -111,7 +111,7 @@ def device_findings(
 ) -> Iterator[Finding]:
     """Yield the mismatches and unknown lines of one device as findings; `file` is below the device's folder."""
     for path, planned, found, file, line in mismatches:
-        kind = _KEYS.sub("[]", path)
+        kind = replace_keys(path)
         if found is None:
             message = f"{device}: the files do not state {path} = {planned}"
             yield Finding("FAB6001", message, file, line, f"missing {kind}")

@@ -13,6 +13,7 @@ from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
-_ACCESS = re.compile(r"management/access(\[.*\])?|access\[.*\]")
+_ACCESS = path_pattern("management/access(?:[_])?|access[_]")
 _EVERYONE = re.compile(r"\b(?:any|everyone else)\b|(?<![\d.:a-f])(?:0\.0\.0\.0|::)/0")
 _HALF = re.compile(
     r"(?<![\d.:a-f])(?:\d+\.){3}\d+/[1-7](?!\d)|(?<![\da-f:])(?!f[c-f])[\da-f:]+::/(?:[1-9]|1[0-5])(?!\d)"
@@ -35,8 +36,8 @@ _HALF = re.compile(
 """A network larger than any that one owner has, and not one of local addresses (RFC 4193, RFC 4291)."""
 _TELNET = ("management/telnet", "system/feature[telnet]")
 _COMMUNITIES = ("public", "private")
-_SNMP = re.compile(r"management/snmp/(secret|community\[.*\])|snmp/.*community.*")
-_VTY = re.compile(r"daemon\[.*\]/vty_address")
+_SNMP = re.compile(r"management/snmp/(secret|community\[.*)|snmp/.*community.*")
+_VTY = path_pattern("daemon[_]/vty_address")
 _LOCAL = ("127.0.0.1", "::1")
 
 
@@ -68,7 +69,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
             message = f"{statement.name} accepts Telnet, which sends passwords in the clear"
             yield _unsafe_finding(statement, path, message, "Telnet", "Disable Telnet and use SSH.")
         elif path.startswith("user[") and path.endswith("]/password") and value == "none":
-            user = path[len("user[") : -len("]/password")]
+            user = first_key(path)
             message = f"{statement.name}: the account {user} has no password"
             yield _unsafe_finding(
                 statement, path, message, "no password", "Give the account a key or a password, or remove it."

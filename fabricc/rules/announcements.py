@@ -13,7 +13,8 @@ from fabricc.back.nos.defaults import sends_communities_unstated
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
+from fabricc.facts.paths import first_key, outer_key, split_list_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
@@ -128,7 +129,7 @@ def _rejected_protocols(statement: Statement, sessions: Sessions) -> Iterator[Fi
             terms = str(statement.rest.get(path, "")).split("; ")
             at = _find_rejection(terms, kind)
             if at is not None and sessions.stated:
-                name = path[len(_TERMS) : -1]
+                name = outer_key(path)
                 message = f"{statement.name} announces {what}: {name} rejects the protocol {kind}"
                 remedy = "Pass these routes on to the next policy in a term of their own."
                 named = [*statement.facts_below(f"structure/policy[{name}]/term[")]
@@ -168,11 +169,7 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
     if not statement.facts_below("loopback/ip"):
         return
     maps = _connected_maps(statement)
-    clauses = [
-        str(v)
-        for path, v in statement.facts_below("route_map[").items()
-        if path[10:].partition("]")[0] in maps
-    ]
+    clauses = [str(v) for path, v in statement.facts_below("route_map[").items() if first_key(path) in maps]
     for name in dict.fromkeys(
         each for clause in clauses if clause.startswith("permit") for each in _LISTED.findall(clause)
     ):
@@ -381,7 +378,7 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
     """Report sessions with other switches whose import reads communities, and which send none."""
     unsent = ("false",) if sends_communities_unstated(statement.device.system) else _UNSET
     read = {
-        path[len("route_map[") :].partition("]")[0]
+        first_key(path)
         for path, value in statement.facts_below("route_map[").items()
         if " community_list " in f" {value} "
     }
@@ -441,7 +438,7 @@ def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     entries = statement.facts_below("prefix_list[")
     exceptions = {path.partition("/")[0] for path, value in entries.items() if str(value).startswith("deny")}
     lists = {
-        path: path[len("prefix_list[") :].partition("]")[0]
+        path: first_key(path)
         for path, value in entries.items()
         if path.partition("/")[0] not in exceptions and _EVERYTHING.fullmatch(str(value))
     }

@@ -13,7 +13,8 @@ from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Tier, session_path, split_list_path
+from fabricc.facts.paths import split_list_path
+from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
@@ -107,7 +108,7 @@ def _is_own(statement: Statement, text: str) -> bool:
     try:
         prefix = ip_network(stated, strict=False)
         aggregates = [
-            ip_network(split_list_path(path, "bgp/aggregate")[0].removesuffix("]"), strict=False)
+            ip_network(split_list_path(path, "bgp/aggregate")[0], strict=False)
             for path in statement.facts_below("bgp/aggregate[")
         ]
         loopbacks = [
@@ -333,7 +334,7 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     joined = _to_switches(statement, sessions)
     used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
     lists = {
-        split_list_path(path, "community_list")[0].removesuffix("]"): (path, str(value))
+        split_list_path(path, "community_list")[0]: (path, str(value))
         for path, value in statement.facts_below("community_list[").items()
         if path.endswith("]")
     }

@@ -10,7 +10,8 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Device, Kind, Statement, Tier, split_list_path
+from fabricc.facts.paths import split_list_path
+from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
 from fabricc.rules.sessions import opposite_address

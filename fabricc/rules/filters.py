@@ -10,7 +10,8 @@ from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services,
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import NO_PLAN, Statement, Tier, split_list_path
+from fabricc.facts.paths import split_list_path
+from fabricc.facts.statement import NO_PLAN, Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import last_leaf
+from fabricc.facts.paths import last_leaf, list_leaf
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def nearest_shared_fact(device: Device, path: str, other: Device, wanted: str) -
         wanted: the fact of a port or session there.
     """
     place = other.reading.lines.get(wanted)
-    start = wanted[: wanted.rindex("]/", 0, wanted.index("]/") + 2) + 2]
+    start = wanted.removesuffix(list_leaf(wanted))
     if place is None:
         return path
     known = device.reading.lines

@@ -15,6 +15,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.access import MISSING
 from fabricc.rules.findings import finding_at
@@ -75,7 +76,7 @@ def _external_in_internal(statement: Statement, _: Sessions) -> Iterator[Finding
     others = named and own is not None and all(each not in (None, own, "internal") for each in named)
     if others and set(groups.values()) == {"internal"}:
         path = next(iter(groups))
-        name = path.removeprefix(_GROUPS).partition("]")[0]
+        name = first_key(path)
         message = f"{statement.name}: the group {name} is internal, and its neighbors have other AS numbers"
         remedy = "Make the group external, or state the own AS number for its neighbors."
         yield finding_at(IDLE, statement.device, path, message, "internal group", Severity.WARNING, remedy)
@@ -275,14 +276,14 @@ def _is_outside(text: str, subnet: object) -> bool:
     return address.version == network.version and address not in network
 
 
-_ACCESS = re.compile(r"management/access(\[.*\])?")
+_ACCESS = path_pattern("management/access(?:[_])?")
 
 
 def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report services of management whose access list permits nobody, or is nowhere defined."""
     for path, value in statement.facts_below("management/access").items():
         if value == "" and _ACCESS.fullmatch(path):
-            service = path.partition("[")[2][:-1] or "login"
+            service = first_key(path) or "login"
             message = f"{statement.name}: the access list for {service} permits nobody, or is not defined"
             remedy = "Permit the networks of the administrators."
             yield finding_at(

@@ -12,6 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
@@ -236,7 +237,7 @@ def _class_paths(statement: Statement, dscp: int) -> list[str]:
         return [own]
     lossless = traffic_classes.lossless_ports(statement).values()
     paused = {traffic_classes.priority_group(statement, each) for found in lossless for each in found}
-    paused |= {int(path[len(_PAUSED) :].partition("]")[0]) for path in statement.facts_below(_PAUSED)}
+    paused |= {int(first_key(path)) for path in statement.facts_below(_PAUSED)}
     pausing = {
         path
         for path in (f"qos/dscp[{each}]/traffic_class" for each in range(CODE_POINTS))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, last_key
 from fabricc.facts.statement import Statement, Tier, scope_of
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.classes import lossless_ports
@@ -48,12 +49,12 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     management = parse_addresses([str(statement.rest.get("management/address", ""))])
     found = []
     for path in routes:
-        scope, _, rest = path.rpartition(_ROUTE)
+        scope = path.rpartition(_ROUTE)[0]
         reached = [
             net
             for other in routes
             if other != path and other.startswith(scope + _ROUTE)
-            if (net := _network(other.rpartition(_ROUTE)[2][:-1])) and net.prefixlen
+            if (net := _network(last_key(other))) and net.prefixlen
         ]
         inside = [
             each
@@ -76,7 +77,7 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
                 if each.startswith(scope) and (scope or not each.startswith("vrf["))
                 for word in _LEARNED
             )
-            subject = f"sends traffic for {rest[:-1]} to {hop}"
+            subject = f"sends traffic for {last_key(path)} to {hop}"
             found.append(UnresolvedHop(subject, str(hop), path, learned))
     inside = [each for port, mine in own.items() if statement.of(port, "vrf") is None for each in mine]
     for name, path, hop in maps:
@@ -113,9 +114,7 @@ def find_host_next_hops(statement: Statement) -> Iterator[Finding]:
                 (name for name, some in own.items() if any(hop in each.network for each in some)), ""
             )
             if other:
-                message = (
-                    f"{statement.name} {port} sends traffic for {leaf[6:-1]} to {hop}, which is at {other}"
-                )
+                message = f"{statement.name} {port} sends traffic for {first_key(leaf)} to {hop}, which is at {other}"
                 remedy = "Correct the next hop, or move the route to the other port."
                 path = f"{PORT}{port}]/{leaf}"
                 yield finding_at(
@@ -163,7 +162,7 @@ def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
         ways = [
             way
             for path, way in routes.items()
-            if depth and (net := _network(path[len(_ROUTE) : -1])) and net.prefixlen and hop in net
+            if depth and (net := _network(first_key(path))) and net.prefixlen and hop in net
         ]
         return any(way and all(is_at_host(each, depth - 1) for each in way) for way in ways)
 
@@ -197,7 +196,7 @@ def _set_next_hops(statement: Statement) -> Iterator[tuple[str, str, IPv4Address
     }
     for path, value in statement.facts_below(_MAP).items() if used else ():
         if "next-hop" in str(value) or "ip-nexthop" in str(value):
-            name = path[len(_MAP) :].partition("]")[0]
+            name = first_key(path)
             for text in _SETS.findall(str(value)) if name in used else ():
                 for hop in _next_hops(text):
                     yield name, path, hop

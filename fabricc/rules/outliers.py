@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, first_word
 from fabricc.facts.statement import Device, Statement, Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules import consensus
@@ -93,14 +94,14 @@ def _absent_topics(statement: Statement, expected: consensus.Expected) -> dict[s
 
 
 def _topic_of(path: str) -> str:
-    return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
+    return first_word(path) if "[" in path else path.rpartition("/")[0]
 
 
 def _whole_map(statement: Statement, path: str) -> bool:
     """Return whether a path belongs to a map or list that the device lacks completely, as by design."""
     if not path.startswith(consensus.MAPS):
         return False
-    start = path[: path.index("]") + 1]
+    start = f"{first_word(path)}[{first_key(path)}]"
     return not any(known.startswith(start) for known in statement.rest)
 
 

@@ -6,7 +6,6 @@ that hold links of tenants and are announced outside of them.
 
 from __future__ import annotations
 
-import re
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip_address
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -14,6 +13,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
@@ -158,7 +158,7 @@ def _overlaps_between(fabric: Switches) -> Iterator[Report]:
 
 
 LEFTOVER = "FAB9688"
-_TENANT = re.compile(r"(?:evpn|vxlan)/vrf\[([^\]]+)\]/vni")
+_TENANT = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
 _ANNOUNCES = ("bgp/redistribute[connected]", "bgp/redistribute_connected")
 _LEFTOVER_REMEDY = "Remove the subnet from the default VRF, or put the port into the VRF of the tenant."
 

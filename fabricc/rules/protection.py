@@ -12,6 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
@@ -314,7 +315,7 @@ def _weights(values: Mapping[str, Value]) -> dict[int, int]:
     for leaf, value in values.items():
         if leaf.startswith("queue[") and leaf.endswith("]/scheduler"):
             kind, _, weight = str(value).partition(" ")
-            queue = leaf[len("queue[") : leaf.index("]")]
+            queue = first_key(leaf)
             if kind in _WEIGHTED and is_number(weight) and is_number(queue):
                 found[int(queue)] = int(weight)
     return found

@@ -8,6 +8,7 @@ from fabricc.back.nos.contradictions import is_certain, read_contradiction
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
@@ -224,7 +225,7 @@ def _lost_points(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report code points in a class for which no queue is stated, while other classes have one."""
     classes = classes_of(statement)
     queued = {
-        int(path[len("qos/traffic_class[") :].partition("]")[0])
+        int(first_key(path))
         for path in statement.facts_below("qos/traffic_class[")
         if path.endswith("/queue")
     }

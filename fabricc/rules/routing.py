@@ -12,7 +12,8 @@ from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.statement import Statement, Tier, session_path, split_list_path
+from fabricc.facts.paths import first_key, split_list_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
@@ -138,7 +139,7 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
 def _has_unused_policy(statement: Statement) -> bool:
     """Return whether a switch defines a route map that nothing uses."""
     maps = statement.facts_below(_MAP)
-    defined = {path[len(_MAP) :].partition("]")[0] for path in maps}
+    defined = {first_key(path) for path in maps}
     values = [value for path, value in statement.rest.items() if path not in maps]
     for session in statement.sessions.values():
         values += session.values()

@@ -12,6 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import SegmentSetting
@@ -28,14 +29,12 @@ SOURCE, SEGMENT = "FAB9690", "FAB9691"
 _FIRST_LOOPBACKS = ("loopback0", "lo0.0", "lo0", "lo")
 """Names of the interface whose addresses are those of `loopback/`."""
 _LOOPBACK = re.compile(r"lo(?:opback)?\d*(?:\.\d+)?", re.IGNORECASE)
-_INSTANCE = r"(?:vrf\[[^]]*\]/)?"
-_VNI = re.compile(rf"{_INSTANCE}(?:evpn/segment|vxlan/vlan)\[(\d+)\]/vni")
-_TARGET = re.compile(rf"{_INSTANCE}evpn/(segment|vni)\[(\d+)\]/route_target")
-_VRF_VNI = re.compile(r"(?:evpn|vxlan)/vrf\[([^]]*)\]/vni")
-_VRF_TARGET = re.compile(r"(?:evpn/vrf\[([^]]*)\]/route_target|vrf\[([^]]*)\]/import)")
-_DISTINGUISHER = re.compile(
-    rf"{_INSTANCE}evpn/(?:segment|vni|vrf)\[[^]]*\]/distinguisher|vrf\[[^]]*\]/distinguisher"
-)
+_INSTANCE = "(?:vrf[_]/)?"
+_VNI = path_pattern(f"{_INSTANCE}(?:evpn/segment|vxlan/vlan)[#]/vni")
+_TARGET = path_pattern(f"{_INSTANCE}evpn/(segment|vni)[#]/route_target")
+_VRF_VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
+_VRF_TARGET = path_pattern("(?:evpn/vrf[*]/route_target|vrf[*]/import)")
+_DISTINGUISHER = path_pattern(f"{_INSTANCE}evpn/(?:segment|vni|vrf)[_]/distinguisher|vrf[_]/distinguisher")
 _SHARED = {"evpn/anycast_mac": "gateway MAC", "evpn/udp_port": "UDP port", "vxlan/port": "UDP port"}
 """Path -> kind of a setting that all VTEPs of a fabric share."""
 _VXLAN_PORT = "4789"  # RFC 7348
@@ -98,7 +97,7 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
                 yield SegmentSetting("gateway", owner, (frozenset(addresses),) * 2, f"{PORT}{port}]/{leaf}")
     for path, value in statement.facts_below("evpn/segment[").items():
         if path.endswith("]/ipv4") and "/" in str(value):
-            vlan, network = path[len("evpn/segment[") : -len("]/ipv4")], ip_interface(str(value)).network
+            vlan, network = first_key(path), ip_interface(str(value)).network
             gateway = (frozenset({str(value).partition("/")[0]}),) * 2
             yield SegmentSetting("gateway", f"VLAN {vlan} {network}", gateway, path)
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
-from fabricc.facts.statement import Statement, Tier, scope_of, split_list_path
+from fabricc.facts.paths import first_key, split_list_path
+from fabricc.facts.statement import Statement, Tier, scope_of
 from fabricc.proof.invariants.view import as_int, sibling_address
 
 if TYPE_CHECKING:
@@ -86,9 +87,7 @@ def sessions_of(statement: Statement) -> Sessions:
     if not statement.sessions and "bgp/asn" not in facts:
         runs_bgp = any(path.endswith("]/bgp/asn") for path in statement.rest)
         return Sessions(runs_bgp, addresses=frozenset(_own_addresses(statement)))
-    listens = tuple(
-        path.partition(_LISTEN)[2].rpartition("]")[0] for path in statement.rest if _LISTEN in path
-    )
+    listens = tuple(first_key(path[path.find(_LISTEN) :]) for path in statement.rest if _LISTEN in path)
     by_address, subnets = _ports_by_reach(statement)
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
     carrying = {split_list_path(path, "evpn/neighbor")[0] for path in facts if path.startswith(_EVPN)}

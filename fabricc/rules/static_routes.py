@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.paths import outer_key
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
@@ -183,7 +184,7 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if path.endswith("]"):
             ways = str(value).split(",")
             if len(ways) > 1 and any(way in DROPS for way in ways):
-                prefix = path.partition("[")[2][:-1]
+                prefix = outer_key(path)
                 message = (
                     f"{statement.name} sends packets for {prefix} to a next hop and drops others of them"
                 )

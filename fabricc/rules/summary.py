@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import defaults
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
@@ -43,9 +44,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     seed: tuple[str, object] | None = None
     for path, value in statement.rest.items():
         if path.startswith(_STATIC) and path.endswith("]"):
-            routes.append((path[len(_STATIC) : -1], str(value), path))
+            routes.append((outer_key(path), str(value), path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
-            prefixes.append(path.partition("[")[2][:-1])
+            prefixes.append(outer_key(path))
         elif path in SERVICES:
             services.append(path)
         elif _SEED.search(path):
@@ -133,7 +134,8 @@ def _leads_to(statement: Statement, server: str) -> bool:
         address = ip_address(server)
     except ValueError:
         return True  # a name, of whose address nothing is known
-    subnets = [path[len(_STATIC) : -1] for path in statement.rest if path.startswith(_STATIC)]
+    stated = (split_list_path(path, "static_route") for path in statement.facts_below(_STATIC))
+    subnets = [prefix for prefix, leaf in stated if not leaf]
     subnets += [str(values.get("ipv4", "")) for values in statement.ports.values() if "vrf" not in values]
     return any("/" in each and address in ip_interface(each).network for each in subnets)
 
@@ -166,8 +168,7 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
         elif path.startswith(_ENTERING) or "import" in path:
             return None
     networks, aggregates = (
-        tuple([path[len(start) : -1] for path in origins if path.startswith(start)])
-        for start in _ORIGINS[::-1]
+        tuple([outer_key(path) for path in origins if path.startswith(start)]) for start in _ORIGINS[::-1]
     )
     chosen = [text for texts in prefixes.values() for text, _ in (texts[0], texts[-1])]
     subnets = tuple(dict.fromkeys(str(ip_interface(text).network) for text in chosen))
@@ -204,7 +205,7 @@ def _unbound_list(statement: Statement) -> str:
         for leaf in ("access_list_in", "access_list_out")
         for name in str(values.get(leaf, "")).replace(",", " ").split()
     }
-    lists = ((path, path[len(_LIST) :].partition("]")[0]) for path in statement.facts_below(_LIST))
+    lists = ((path, first_key(path)) for path in statement.facts_below(_LIST))
     return next((path for path, name in lists if name not in bound), "")
 
 

@@ -19,7 +19,8 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Statement, Tier, split_list_path
+from fabricc.facts.paths import first_key, outer_key, path_pattern, split_list_path
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.findings import line_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Interface = IPv4Interface | IPv6Interface
 
 JOINED, TUNNEL = "FAB9692", "FAB9693"
-_VNI = re.compile(r"(?:evpn|vxlan)/vrf\[([^\]]+)\]/vni")
+_VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
 _TUNNEL_LEAVES = {
     "evpn/outer_dscp": "copied", "evpn/inner_dscp": "kept", "evpn/ecn": "carried",
 }  # fmt: skip
@@ -58,7 +59,7 @@ _CONNECTED = ("bgp/redistribute_connected", "bgp/redistribute[connected]", "bgp/
 """Facts by which connected routes enter BGP of the underlay, with their route maps."""
 _SOURCES = ("evpn/source", "vxlan/source")
 """Facts of the interface of VXLAN, where its settings belong."""
-_NEIGHBOR = re.compile(r"evpn/neighbor\[[^\]]*\]")
+_NEIGHBOR = path_pattern("evpn/neighbor[_]")
 
 
 def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
@@ -160,7 +161,7 @@ def _list_aggregates(statement: Statement) -> dict[str, list[tuple[str, str]]]:
     for path, value in statement.facts_below("vrf[").items():
         name, leaf = split_list_path(path, "vrf")
         if leaf.startswith(_AGGREGATE) and "summary-only" in str(value):
-            found.setdefault(name, []).append((leaf[len(_AGGREGATE) : -1], path))
+            found.setdefault(name, []).append((outer_key(leaf), path))
     return found
 
 
@@ -170,7 +171,7 @@ def _list_announced_families(statement: Statement) -> dict[str, str]:
     for path in statement.facts_below("vrf["):
         name, leaf = split_list_path(path, "vrf")
         if leaf.startswith(_ANNOUNCED):
-            found[name] = leaf[len(_ANNOUNCED) :].split()[0]
+            found[name] = first_key(leaf).split()[1]
     return found
 
 
@@ -290,13 +291,13 @@ def _list_exits(
     ports = {port: owner for port in own if (owner := str(statement.of(port, "vrf"))) in inside}
     outside = [each for port, some in own.items() if statement.of(port, "vrf") is None for each in some]
     for path, value in statement.rest.items():
-        if path.startswith("bgp/aggregate[") and path.endswith("]") and (block := parse_block(path[14:-1])):
+        if path.startswith(_AGGREGATE) and path.endswith("]") and (block := parse_block(outer_key(path))):
             for name, addresses in inside.items():
                 met = (parse_block(str(each)) for each in addresses)
                 if any(each and block.covers(each) for each in met):
-                    yield f"the underlay announces {path[14:-1]}, which has links of VRF {name}", path
+                    yield f"the underlay announces {outer_key(path)}, which has links of VRF {name}", path
         elif path.startswith("vrf[") and "]/static_route[" in path:
-            name = path[4:].partition("]")[0]
+            name = first_key(path)
             hops = [word for word in re.split(r"[ ,]+", str(value)) if is_address(word)]
             leads = any(ip_address(hop) in each.network for hop in hops for each in outside) and not any(
                 ip_address(hop) in each.network for hop in hops for each in inside.get(name, ())

@@ -9,6 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
@@ -124,13 +125,13 @@ def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if len(mapped) < CODE_POINTS:
         return
     strict = {
-        leaf[len("queue[") :].partition("]")[0]
+        first_key(leaf)
         for port in traffic_classes.lossless_ports(statement)
         for leaf, value in statement.ports[port].items()
         if leaf.endswith("]/scheduler") and value == "strict"
     }
     for path, queue in statement.facts_below("qos/traffic_class[").items():
-        number = path[len("qos/traffic_class[") :].partition("]")[0]
+        number = first_key(path)
         if (
             path.endswith("/queue")
             and str(queue) in strict - {_OWN_PACKETS}

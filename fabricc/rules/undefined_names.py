@@ -16,6 +16,7 @@ from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
+from fabricc.facts.paths import outer_key, path_pattern, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.classes import lossless_ports
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 UNDEFINED = "FAB9605"
-_DEFINED = re.compile(
-    r"(?:vrf\[[^]]*\]/)?(route_map|prefix_list|community_list|as_path_list|access_list)\[([^]]*)\]"
-)
+_DEFINED = path_pattern("(?:vrf[_]/)?(route_map|prefix_list|community_list|as_path_list|access_list)[*]")
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
     "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group", "filter": "filter",
@@ -45,19 +44,19 @@ _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as
 _OTHERS = (
     (
         "filter",
-        re.compile(r"(?:platform|structure)/filter\[([^]]*)\]/.*"),
+        path_pattern("(?:platform|structure)/filter[*]/.*"),
         re.compile(r"platform/filter_input\[.*"),
     ),
     (
         "bfd_profile",
-        re.compile(r"structure/bfd_profile\[([^]]*)\]"),
+        path_pattern("structure/bfd_profile[*]"),
         re.compile(r"structure/bgp_group.*/bfd_profile"),
     ),
 )
 """Kind of a name, the paths that define it, and those that use it."""
-_PROCESS = re.compile(r"(?:vrf\[[^]]*\]/)?bgp/(?:redistribute_\w+|redistribute\[[^]]*\]|network\[[^]]*\])")
-_EVPN_POLICY = re.compile(r"evpn/neighbor\[[^]]*\]/(?:import|export)")
-_INSTANCE_POLICY = re.compile(r"vrf\[[^]]*\]/(?:import|export)")
+_PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|network[_])")
+_EVPN_POLICY = path_pattern("evpn/neighbor[_]/(?:import|export)")
+_INSTANCE_POLICY = path_pattern("vrf[_]/(?:import|export)")
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
 )  # fmt: skip
@@ -179,7 +178,7 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, "route_map"
 
 
-_VLAN = re.compile(r"(?:vrf\[[^]]*\]/)?(?:vlan|evpn/segment|vxlan/vlan)\[(\d+)\](?:/.*)?")
+_VLAN = path_pattern("(?:vrf[_]/)?(?:vlan|evpn/segment|vxlan/vlan)[#](?:/.*)?")
 _NUMBERS = re.compile(r"[\d-]+")
 _PRESENT = 1
 """The VLAN that every switch has."""
@@ -232,7 +231,7 @@ _FACT = "unread["
 def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each of them with its reason, at the line that states it."""
     for path, why in statement.facts_below(_FACT).items():
-        subject = path.removeprefix(_FACT).rpartition("]")[0]
+        subject = outer_key(path)
         message = f"{statement.name}: {subject} has no effect: {why}"
         remedy = "Fulfill the condition, or remove the setting."
         yield finding_at(
@@ -335,7 +334,7 @@ def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for path, value in statement.facts_below("route_map[").items() if closed else ():
         for word, name in pairwise(str(value).split()):
             if word == "community_list" and (list_path := closed.pop(name, "")):
-                where = path.removeprefix("route_map[").replace("]/", " ")
+                where = " ".join(split_list_path(path, "route_map"))
                 message = (
                     f"{statement.name}: clause {where} has no effect: the community list {name} only denies"
                 )

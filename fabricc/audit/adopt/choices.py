@@ -21,6 +21,7 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.tenants import port_mtu
+from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _LENGTHS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 5
 _REACH = {"aec": 7, "dac": 5, "aoc": 100, "mmf": 100}
 """Metres that such a cable is tried with at most."""
 _STEPS = (8, 4, 2, 1)
-_LENGTH = re.compile(r"interface\[([^\]]*)\]/(?:headroom/)?cable_m")
+_LENGTH = path_pattern("interface[*]/(?:headroom/)?cable_m")
 _SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9", "rhel-10")
 _RESERVED = (2, 4, 6, 8, 12, 16, 24, 32)
 """Ports that are kept free where ways out are; thresholds follow from how many ports there may be."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Device, Kind, Tier, split_list_path
+from fabricc.facts.paths import path_pattern, split_list_path
+from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.front.spec.networks import free_numbers
 
 if TYPE_CHECKING:
@@ -214,8 +215,8 @@ def _has_segments(sides: FoundTiers) -> bool:
     return any(path.startswith("evpn/segment[") for tor in sides.tors[:1] for path in tor.reading.facts)
 
 
-_DSCP = re.compile(r"qos/dscp\[(\d{1,9})\]/(?:traffic_class|priority)")
-_MARKED = re.compile(r"interface\[[^\]]*\]/queue\[[^\]]*\]/ecn_.*")
+_DSCP = path_pattern("qos/dscp[#]/(?:traffic_class|priority)")
+_MARKED = path_pattern("interface[_]/queue[_]/ecn_.*")
 _SHARE = re.compile(r"dwrr (\d+)")
 _CODE_POINTS = 64  # of six bits, RFC 2474
 _LEVELS = ((26, "rdma"), (34, "storage"))

@@ -13,6 +13,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.fabric.external import GROUP
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Device, End, Kind
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Facts
 
-_ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
-_ROUTE = re.compile(r"(?:vrf\[([^\]]+)\]/)?static_route\[([^\]]+)\]")
-_RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d{1,9})")
+_ADDRESS = path_pattern("bgp/neighbor[*]/remote_asn")
+_ROUTE = path_pattern("(?:vrf[*]/)?static_route[*]")
+_RULE = path_pattern(r"prefix_list[*]/\d{1,9}")
 _WORD = re.compile(r"[^a-z0-9]+")
 _BEYOND_LABEL = re.compile(r"[^A-Za-z0-9@._-]+")
 _LABEL = 64
@@ -149,7 +150,7 @@ def _accepted_prefixes(found: FoundFabric, switches: Iterable[str]) -> dict[str,
     places: dict[str, int] = {}
     for switch in switches:
         for path, value in found.devices[switch].reading.facts.items():
-            if (match := _RULE.fullmatch(path)) and match[1] == "OUTSIDE":
+            if (match := _RULE.fullmatch(path)) and match[1] in _family_names("OUTSIDE"):
                 places.setdefault(str(value), int(match[2]))
     return places
 
@@ -161,7 +162,9 @@ def _party_prefixes(found: FoundFabric, way: ExternalPort) -> tuple[str, ...]:
     name = f"ACCEPT-{way.policy.removeprefix(_FROM)}"
     facts = found.devices[way.switch].reading.facts
     return tuple(
-        str(value) for path, value in facts.items() if (match := _RULE.fullmatch(path)) and match[1] == name
+        str(value)
+        for path, value in facts.items()
+        if (match := _RULE.fullmatch(path)) and match[1] in _family_names(name)
     )
 
 
@@ -247,3 +250,8 @@ def rename_switches(external: Mapping[str, Mapping[str, Any]], names: Mapping[st
         if links:
             parted[party] = {**words, "links": links}
     return parted
+
+
+def _family_names(name: str) -> tuple[str, str]:
+    """Return the names of the prefix lists of both families."""
+    return f"{name}-V4", f"{name}-V6"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,13 @@ from fabricc.audit.adopt.trial import DRAFT, SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Line, Part, Rendered, Table
+from fabricc.facts.paths import replace_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.audit.adopt.adoption import LostLine
 
-_KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"
 _FEW = 8
 """Places of equal lines that are listed."""
@@ -80,9 +79,9 @@ def as_text(adoption: Adoption) -> str:
     for name, mismatches in adopted.differences.items():
         for each in mismatches:
             kind = "adds" if each.found is None else "takes away" if each.planned is None else "changes"
-            groups[
-                kind, _KEYS.sub("[]", each.path), mismatch_reason(adoption.found.devices[name], each)
-            ].append(name)
+            groups[kind, replace_keys(each.path), mismatch_reason(adoption.found.devices[name], each)].append(
+                name
+            )
     if groups:
         lines += ["## Facts that a build would change", ""]
         for (kind, path, why), names in sorted(groups.items()):

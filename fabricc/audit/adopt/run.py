@@ -24,6 +24,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.spec_location import tree_texts
 from fabricc.compiler.prove.finding_groups import FindingGroups
+from fabricc.facts.paths import replace_keys
 from fabricc.facts.statement import Device, Kind, Tier
 from fabricc.proof.compare import Finding, Mismatch
 from fabricc.proof.tree import read_consistently, trees_around
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 _UNREAD = frozenset(("FAB0032", "FAB9502"))
 """Files that may be devices, and which the spec would lack."""
-_KEYS = re.compile(r"\[[^\]]*\]")
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -234,7 +234,7 @@ def _difference_finding(device: Device, mismatch: Mismatch) -> Finding:
         code, message = "FAB9703", f"{device.name}: a build changes {path} from {found} to {planned}"
     why = mismatch_reason(device, mismatch)
     return Finding(
-        code, f"{message}: {why}", _finding_path(device, file), line, _KEYS.sub("[]", path), Severity.WARNING
+        code, f"{message}: {why}", _finding_path(device, file), line, replace_keys(path), Severity.WARNING
     )
 
 

@@ -9,6 +9,7 @@ from fabricc.audit.adopt.found_tiers import Network, covering_block
 from fabricc.audit.adopt.trial import match_switches
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.naming import computed_name
+from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
@@ -92,13 +93,9 @@ def blocks_of(found: FoundFabric, order: Order) -> dict[str, tuple[str, str]]:
         covers = {name: covering_block(networks) for name, networks in held.items()}
         length = min((cover.prefixlen for cover in covers.values()), default=0)
         for name in blocks:
-            prefix = "bgp/aggregate["
-            fitting = [
-                path[len(prefix) : -1]
-                for path in found.devices[name].reading.facts
-                if path.startswith(prefix)
-            ]
-            fitting = [block for block in fitting if (":" in block) == bool(at)]
+            paths, kind = found.devices[name].reading.facts, "bgp/aggregate"
+            named = [split_list_path(path, kind) for path in paths if path.startswith(f"{kind}[")]
+            fitting = [block for block, leaf in named if not leaf and (":" in block) == bool(at)]
             if len(fitting) > 1:
                 fitting = [
                     block

@@ -16,6 +16,7 @@ from fabricc.audit.adopt import found_tiers
 from fabricc.base.numbers import natural_key
 from fabricc.fabric.facts import SNMP_LEVEL, Value, split_banner
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
 
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.model import FoundFabric
 
-_SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
-_SNMP_TRAP = re.compile(r"management/snmp_trap\[([^\]]+)\]/user")
+_SNMP_USER = path_pattern("management/snmp/user[*]/level")
+_SNMP_TRAP = path_pattern("management/snmp_trap[*]/user")
 _BANNER = re.compile(r"(?!EOF$)[A-Za-z0-9]([A-Za-z0-9 .,:()/!-]{0,198}[A-Za-z0-9.!)])?")
 _NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
 _CA = re.compile(r"[a-z][a-z0-9-]{0,30}[a-z0-9]")
 _SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
-_KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
+_KEY = path_pattern("user[*]/ssh_key")
 _USUAL_TLS_PORT = 6514
 UNNAMED_CA = "syslog-ca"
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
@@ -280,8 +281,8 @@ def _mtu_words(sides: found_tiers.FoundTiers) -> found_tiers.Words:
     return words
 
 
-_SEGMENT = re.compile(r"evpn/segment\[(\d{1,9})\]/(\w+)")
-_VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
+_SEGMENT = path_pattern(r"evpn/segment[#]/(\w+)")
+_VRF = path_pattern(r"evpn/vrf[*]/(\w+)")
 _VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
 
 

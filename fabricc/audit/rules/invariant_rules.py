@@ -20,7 +20,8 @@ from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import NO_CAGE
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Device, Kind, Statement, Tier, split_list_path
+from fabricc.facts.paths import first_key, outer_key
+from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
@@ -98,7 +99,8 @@ def prove_switch(
         _find_breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
     findings = [_raise_severity(each)._replace(help=_HELP.get(each.code, each.help)) for each in reported]
-    seen.aggregates += [path[len("bgp/network[") : -1] for path in statement.facts_below("bgp/network[")]
+    networks = statement.facts_below("bgp/network[")
+    seen.aggregates += [outer_key(path) for path in networks if path.endswith("]")]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
     routed = why_routes_are_unknown(seen, policy)
     has = bool(sessions.addresses), bool(sessions.stated), bool(seen.evpn)
@@ -234,9 +236,9 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
         ):  # otherwise it is stated on a bundle's member, or in a file that is missing
             flooding.append(each)
     if flooding:
-        ports = join_words([_port_in(each.path) for each in flooding], 2)
+        ports = join_words([first_key(each.path) for each in flooding], 2)
         text = f"{ports}: PFC on bridged ports, so lossless frames can be flooded"
-        path = f"{PORT}{_port_in(flooding[0].path)}]/switchport"
+        path = f"{PORT}{first_key(flooding[0].path)}]/switchport"
         yield flooding[0]._replace(message=text, warning=True, path=path)
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
@@ -245,22 +247,18 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
 
 
 def _is_bridge(statement: Statement, path: str) -> bool:
-    values = statement.ports.get(_port_in(path), {})
+    values = statement.ports.get(first_key(path), {})
     return "switchport" in values and "bundle" not in values
 
 
 def _has_family_address(statement: Statement, each: Breach) -> bool:
     """Return whether a port without a session of a family has an address of that family and is in no bundle."""
-    values = statement.ports.get(_port_in(each.path), {})
+    values = statement.ports.get(first_key(each.path), {})
     return (
         "bundle" not in values
         and "vrf" not in values
         and any(leaf in values and leaf in each.message for leaf in ("ipv4", "ipv6"))
     )
-
-
-def _port_in(path: str) -> str:
-    return split_list_path(path, path.partition("[")[0])[0]
 
 
 def _mark_assumed(each: Breach, statement: Statement) -> Breach:
@@ -270,7 +268,7 @@ def _mark_assumed(each: Breach, statement: Statement) -> Breach:
     """
     if each.number == 17 and each.path.endswith("/ecn_max_bytes"):
         return each._replace(warning=True)
-    port = _port_in(each.path)
+    port = first_key(each.path)
     if each.number != 15 or port not in statement.ports or statement.of(port, "headroom/cable_m"):
         return each
     return each._replace(

@@ -5,7 +5,6 @@ Overlays are proved on a few switches when a spec is validated, so that a build 
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.render import switch_files
 from fabricc.compiler.render.overlays import SAMPLE
+from fabricc.facts.paths import replace_keys
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof import Finding, compare, device_findings
 from fabricc.proof.finding_places import Text, place_findings
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Mapping[str, str]], Reading]
 
-_KEYS = re.compile(r"\[[^\]]*\]")
 _COMMAND = "Take the line out of the overlay, the template or the tree."
 _CHARACTER = "Remove the character from the template or the tree."
 _REVERSAL = "Remove the line; an overlay with `removes: true` removes what the build writes."
@@ -131,9 +130,7 @@ def _departure_findings(
             else f"{device}: by an overlay {path} is {value}, and {'nothing' if was is None else was} in the plan"
         )
         at = reading.lines.get(path, ("", 0))
-        yield Finding(
-            "FAB6007", message, *at, f"departed {_KEYS.sub('[]', path)}", Severity.WARNING, _DEPARTED
-        )
+        yield Finding("FAB6007", message, *at, f"departed {replace_keys(path)}", Severity.WARNING, _DEPARTED)
 
 
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:

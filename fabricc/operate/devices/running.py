@@ -5,13 +5,13 @@ The back end that renders the files of the switch reads them. A driver with such
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.secret_values import KNOWN_TO_EVERYONE
 from fabricc.base.values import dataclass
+from fabricc.facts.paths import path_pattern
 from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Login, driver_class
 from fabricc.operate.devices.secrets import REFERENCE
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Reading, Value
 
-_ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
+_ADDRESS = path_pattern("(?:interface[_]|loopback)/ipv([46])")
 
 
 def pack_files(files: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.numbers import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
+from fabricc.facts.paths import path_pattern
 from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.lab import endpoints, kernel
 from fabricc.operate.lab.kernel import IPV6
@@ -48,13 +49,17 @@ TUNNEL_DEVICES = ("br", "vni")
 _VXLAN_PORT = 4789  # RFC 7348 section 5
 
 
+_TABLE = path_pattern("structure/vrf[*]/table")
+
+
 def read_vrfs(facts: Facts, used: Sequence[str]) -> tuple[LabVrf, ...]:
     """Return the VRFs of a switch from the facts of its files; `used` are its ports that have a cable."""
     ports: dict[str, list[str]] = {}
     for port in used:
         if vrf := facts.get(f"interface[{port}]/vrf"):
             ports.setdefault(str(vrf), []).append(port)
-    names = [match[1] for path in facts if (match := re.fullmatch(r"structure/vrf\[([^\]*]+)\]/table", path))]
+    tables = [match[1] for path in facts if (match := _TABLE.fullmatch(path))]
+    names = [name for name in tables if "*" not in name]
     return tuple(_read_vrf(facts, name, tuple(ports.get(name, ()))) for name in names)
 
 
@@ -154,9 +159,10 @@ def leave_vrf(lab: Lab, switch: str, vrf: str) -> None:
 
 
 MANAGEMENT_PORT = "eth0"
-_RULE = re.compile(r"interface\[([^\]]+)\]/rule\[([^\]]+)\]")
-_ROUTE = re.compile(r"interface\[([^\]]+)\]/route\[([^\]]+)\]")
-_KERNEL = re.compile(r"(?:kernel|sysctl)\[([^\]*]+)\]")
+_RULE = path_pattern("interface[*]/rule[*]")
+_ROUTE = path_pattern("interface[*]/route[*]")
+_KERNEL = path_pattern("(?:kernel|sysctl)[*]")
+_RULE_NUMBER = path_pattern("management/rule[#]")
 _SWITCH_QUIET = {name: value for name, value in HOST_QUIET.items() if "forward" not in name}
 
 
@@ -273,7 +279,7 @@ def _management_commands(facts: Facts) -> Iterator[str]:
     yield f"route replace default via {gateway} dev {MANAGEMENT_PORT} table 100"
     yield f"{family}rule add pref 40000 {facts['management/rule']}"
     for path, rule in facts.items():
-        if match := re.fullmatch(r"management/rule\[(\d+)\]", path):
+        if match := _RULE_NUMBER.fullmatch(path):
             yield f"{family}rule add pref {match[1]} {rule}"
 
 
@@ -310,4 +316,5 @@ def _values_matching(facts: Facts, pattern: str) -> Iterator[str]:
 
 def _kernel_settings(facts: Facts) -> dict[str, int]:
     """Return the kernel settings of a node; patterns are left out, since its new interfaces take `default`."""
-    return {found[1]: int(value) for path, value in facts.items() if (found := _KERNEL.fullmatch(path))}
+    found = ((_KERNEL.fullmatch(path), value) for path, value in facts.items())
+    return {match[1]: int(value) for match, value in found if match and "*" not in match[1]}

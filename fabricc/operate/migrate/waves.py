@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
-from fabricc.facts.statement import list_leaf
+from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEFT = "] left"
 _OUTSIDE = f"[{Direction.EXTERNAL.value}]"
-_PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
+_PORT = path_pattern(r"interface[*]/(\w+)")
 
 
 class Order(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from fabricc.facts.paths import first_key
 from fabricc.operate.devices import running
 from fabricc.operate.devices.errors import DeviceError
 
@@ -58,7 +59,7 @@ def list_sessions(nos: str, files: Mapping[str, str]) -> frozenset[str]:
 
 
 def _name_sessions(facts: Iterable[str]) -> frozenset[str]:
-    return frozenset(path[len(_SESSION) :].partition("]")[0] for path in facts if path.startswith(_SESSION))
+    return frozenset(first_key(path) for path in facts if path.startswith(_SESSION))
 
 
 def _make_drain_error(name: str, why: str) -> DeviceError:

@@ -10,6 +10,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.fabric.model import Direction, Switch
+from fabricc.facts.paths import first_key, first_word, path_pattern
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.compare import application_impact, application_words, compare_views
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.login import Device
 
 Network = IPv4Network | IPv6Network
-_VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
+_VNI = path_pattern("evpn/vrf[_]/vni")
 _WORD = re.compile(r"[^][\s,]+")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
@@ -141,8 +142,7 @@ def _list_outside_paths(switch: Switch, base: DeviceView, head: DeviceView) -> s
         used = {facts.get(path) for path in _list_host_vrfs(switch)}
         networks = [network for _, network in _list_networks(facts, ports)]
         for path in facts:
-            word, _, rest = path.partition("[")
-            key = rest.partition("]")[0]
+            word, key = first_word(path), first_key(path)
             if word == "interface":
                 outside = key in ports
             elif word == "bgp/neighbor":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import list_leaf
+from fabricc.facts.paths import first_key, list_leaf
 from fabricc.operate.devices import running
 from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.verify.model import Aspect, Deviation, make_finding
@@ -102,7 +102,7 @@ def _compare_unread(
         texts = (unread_lines(nos, *side, ignored=every) for side in ((files, planned[1]), running))
         for subject, before, after in text_changes(nos, *texts):
             if every and subject.startswith(ENDED) and after:
-                name = subject.removeprefix(ENDED).removesuffix("]")
+                name = first_key(subject)
                 yield make_finding(Aspect.CONFIG, device, "FAB9253", f"a line that ends {name} runs: {after}")
             elif every and before:
                 message = f"lines of the tree are not running: {before}"

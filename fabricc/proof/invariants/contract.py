@@ -10,13 +10,13 @@ every link composes to the identity in both directions, and no pair of boxes has
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
+from fabricc.facts.paths import path_pattern
 from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import CODE_POINTS, SwitchView, as_int, leads_out, parse_priorities
 
@@ -50,7 +50,7 @@ def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
     return found
 
 
-_MAPPED = re.compile(r"qos/(?:traffic_class|pfc_priority)\[(\d+)\]/(?:queue|priority_group)")
+_MAPPED = path_pattern("qos/(?:traffic_class|pfc_priority)[#]/(?:queue|priority_group)")
 
 
 def _moves(path: str, value: Value) -> bool:

@@ -30,7 +30,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.fabric.vocabulary import port_paths
 from fabricc.facts.frame import VRF
-from fabricc.facts.statement import split_list_path
+from fabricc.facts.paths import first_word, path_pattern, split_list_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import LinkPort, SwitchView, between_switches, in_network, leads_out
@@ -59,7 +59,7 @@ def segment_statements(seen: SwitchView) -> dict[str, Statement]:
     found: dict[str, Statement] = {}
     for path, value in seen.evpn.items():
         owner, _, leaf = path.rpartition("/")
-        if owner.partition("[")[0] in _OWNERS:
+        if first_word(owner) in _OWNERS:
             found.setdefault(owner, {})[leaf] = value
     return found
 
@@ -289,7 +289,7 @@ LEAK = re.compile(
     r"import vpn|(?:im|ex)port (?:vrf|map)|\bfrom-vrf\b|fallback|\bleak|next_hop_table|instance-import|rib-group"
 )
 """Facts of a VRF by which routes of another table come in, with their values."""
-_STATIC_ROUTE = re.compile(r"static_route\[[^\]]*\]")
+_STATIC_ROUTE = path_pattern("static_route[_]")
 """Fact of a VRF by which packets can leave it."""
 _TABLE = re.compile(r"\.inet6?\.\d+$")
 """What follows the name of a VRF in that of its table."""

@@ -12,7 +12,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import paths_of_port, port_paths
-from fabricc.facts.statement import split_list_path
+from fabricc.facts.paths import first_key, outer_key, split_list_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -158,9 +158,9 @@ class SwitchView:
 
     def routes_of(self, vrf: str) -> dict[str, str]:
         """Return the static routes of a VRF."""
-        start = f"vrf[{vrf}]/{_STATIC}"
-        found = [path for path in self.facts if path.startswith(start) and path.endswith("]")]
-        return {path[len(start) : -1]: str(self.facts[path]) for path in found}
+        scope = f"vrf[{vrf}]/"
+        found = [path for path in self.facts if path.startswith(scope + _STATIC) and path.endswith("]")]
+        return {outer_key(path.removeprefix(scope)): str(self.facts[path]) for path in found}
 
     def number(self, path: str) -> int | None:
         """Return an integer fact."""
@@ -214,7 +214,7 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
     for path, value in facts:
         if path[0] == _INTERFACE[0]:  # three facts of four; nothing else begins with that letter
             if value == "true" and path.endswith(_ENABLED) and path.startswith(_INTERFACE):
-                seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
+                seen.enabled.append(first_key(path))
             continue
         if path.startswith(_NEIGHBOR):
             if not path.startswith(neighbor) or neighbor == _NEIGHBOR:
@@ -231,13 +231,13 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
             if is_number(leaf):
                 seen.lists.setdefault(key, []).append(str(value))
         elif path.startswith(_COMMUNITY_LIST) and path.endswith("]"):
-            seen.communities[path[len(_COMMUNITY_LIST) : -1]] = str(value)
+            seen.communities[outer_key(path)] = str(value)
         elif path.startswith(_EVPN):
-            seen.evpn[path[len(_EVPN) :]] = value
-        elif path.startswith(_AGGREGATE):
-            seen.aggregates.append(path[len(_AGGREGATE) : -1])
-        elif path.startswith(_STATIC):
-            seen.routes[path[len(_STATIC) : -1]] = str(value)
+            seen.evpn[path.removeprefix(_EVPN)] = value
+        elif path.startswith(_AGGREGATE) and path.endswith("]"):
+            seen.aggregates.append(outer_key(path))
+        elif path.startswith(_STATIC) and path.endswith("]"):
+            seen.routes[outer_key(path)] = str(value)
 
 
 def assign_links(seen: SwitchView, links: list[LinkPort]) -> None:

@@ -12,7 +12,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import list_leaf, split_list_path
+from fabricc.facts.paths import first_word, last_key, list_leaf, path_pattern, split_list_path
 from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _LIST = "prefix_list["
 _SESSION = "session["
-_CODE_POINT = re.compile(r"qos/dscp\[(\d{1,9})\](.*)")
+_CODE_POINT = path_pattern("qos/dscp[#](.*)")
 _MARK = re.compile(r"qos/(\w+)_dscp|nccl/(?:control_)?dscp")
-_LAST_KEY = re.compile(r"\[[^][]*\]$")
+_LAST_KEY = path_pattern("[_]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
 """(port identity or "", subject, before, after)."""
@@ -132,7 +132,7 @@ def _fold_nodes(
         if (before is not None and after is not None) or "node" not in fact_impact.row_of(subject, nos).tags:
             yield change
             continue
-        node = subject.rpartition("[")[2].rstrip("]")
+        node = last_key(subject)
         device = node.partition(" ")[0]
         if before is None and standing is not None and device not in standing:
             found.add((identity, f"node joins[{node.partition(' port ')[0]}]", None, "listed"))
@@ -347,7 +347,7 @@ class _Builder:
         self.impact = max(self.impact, impact)
         if impact < Impact.SESSION_RESET:
             return
-        word, _, _ = subject.partition("[")
+        word = first_word(subject)
         self.cut = self.cut or found.beyond
         if found.beyond and self.head.kind != "host":
             return

@@ -17,6 +17,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.infiniband import device_reading
 from fabricc.base.numbers import is_number, whole_number
 from fabricc.fabric.infiniband import PLATFORM
+from fabricc.facts.paths import first_key, first_word, path_pattern
 from fabricc.review.diff.model import Impact, Verdict
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ _FROM_ABOVE = "add_community 65000:1", "deny community_list FROM-ABOVE"
 """The mark of routes from above, and the clause that never sends them up again; see `fabric/routing_policy.py`."""
 _ENTRY = re.compile(r"(?P<deny>deny )?(?P<network>\S+)(?: ge (?P<ge>\d+))?(?: le (?P<le>\d+))?")
 _LIST = re.compile(r"(?<= prefix_list )\S+")
-_KEY = re.compile(r"[^[]*\[([^]]*)\]")
-_ROUTE = re.compile(r"(?:vrf\[[^]]*\]/)?static_route\[([^]]*)\]")
-_OWNER = re.compile(r"evpn/(?:vrf|neighbor)\[[^]]*\]/")
+_ROUTE = path_pattern("(?:vrf[_]/)?static_route[*]")
+_OWNER = path_pattern("evpn/(?:vrf|neighbor)[_]/")
 _TERM = re.compile(r"\d+ (?:\S+ )?(?:accept|reject|next policy)")
 _DISCARD = "discard"
 _FAMILY = re.compile(r"-V[46]$")
@@ -107,7 +107,7 @@ def change_direction(
     """
     impacts = row.impact
     operation = "+" if before is None else "-" if after is None else "~"
-    name = subject.partition("[")[0]
+    name = first_word(subject)
     if name == "prefix_list" and "leak" in impacts:
         return _of_entry(subject, before, after, sides)
     if name == "route_map" and "leak" in impacts:
@@ -168,7 +168,7 @@ def _has_overlay(subject: str, facts: Facts) -> bool:
 
 def _of_entry(subject: str, before: Value | None, after: Value | None, sides: DeviceStates) -> str:
     """Return an entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
-    name = (_KEY.match(subject) or [subject, subject])[1]
+    name = first_key(subject) or subject
     old = None if before is None else _parse_prefixes(str(before))
     if old is not None and _is_gone(old, sides):
         return "+"
@@ -397,7 +397,7 @@ def is_access(subject: str, nos: str) -> bool:
 def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     """Return the impact of a statement on a NOS (`host` for hosts); see `change_direction`."""
     declared = row_of(subject, nos).impact
-    role = subject.partition("[")[2].partition("]")[0]
+    role = first_key(subject)
     name = declared.get(direction) or declared.get(role) or declared["else"]
     if subject.startswith(UNUSED) and nos != "host":
         name = "own address" if direction == "+" and _ADDRESS.match(subject, len(UNUSED)) else "idle"

@@ -6,7 +6,6 @@ Both kinds of sides state facts that are read from the files, so that templates 
 
 from __future__ import annotations
 
-import re
 from dataclasses import field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -21,6 +20,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.fabric.infiniband import PLATFORM, InfinibandFabric
 from fabricc.fabric.infiniband_wiring import Subnet, host_at
+from fabricc.facts.paths import path_pattern
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.model import SUBNET, SUBNETS, Rail
 from fabricc.review.diff.sides import Cluster, Side
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SUBNET_NAME = f"{SUBNET}-"
 _TIERS = {"host": ("host", "tor"), "spine": ("tor", "spine"), "core": ("spine", "core")}
-_MEMBER = re.compile(r"partition\[([^]]*)\]/member\[(\S+) (\S+)\]")
+_MEMBER = path_pattern(r"partition[*]/member\[(\S+) (\S+)\]")
 
 
 @dataclass(frozen=True, slots=True)

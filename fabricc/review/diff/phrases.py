@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import group_pairs, is_number
+from fabricc.facts.paths import last_key, path_pattern, replace_keys
 from fabricc.review.diff.fact_impact import row_of, vocabulary_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _ROLES = {
     "external": "external port", "other": "session", "peer": "peer link",
 }  # fmt: skip
 _MOST = 4
-_INDEXED = re.compile(r"(queue|class)\[(\d+)\]")
+_INDEXED = path_pattern("(queue|class)[#]")
 
 _DRAIN = "add_community 65535:0"
 
@@ -51,7 +52,7 @@ def _label_text(words: str, subject: str) -> str:
     if "{" not in words:
         return words
     names = {
-        "key": subject.rpartition("[")[2].partition("]")[0],
+        "key": last_key(subject) or subject,
         "rest": subject.partition("/")[2],
         "path": subject,
     }
@@ -68,7 +69,7 @@ def _theme_phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
             return Phrase(theme, "takes traffic again: GRACEFUL_SHUTDOWN is no longer announced", impact)
     shown = list(_merge_lines([(line, label) for line, label in members if label]))
     if not shown:
-        subjects = sorted({re.sub(r"\[[^]]*\]", "", line.statement.subject) for line in lines})
+        subjects = sorted({replace_keys(line.statement.subject, "") for line in lines})
         shown = [", ".join(subjects[:_MOST])]
     text = "; ".join(shown[:_MOST])
     rest = len(shown) - _MOST

@@ -22,7 +22,8 @@ from fabricc.fabric.given_identities import Moves, ReplacedDevice
 from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.facts.frame import PORT, Contents
-from fabricc.facts.statement import Device, Kind, split_list_path
+from fabricc.facts.paths import first_key, split_list_path
+from fabricc.facts.statement import Device, Kind
 from fabricc.proof.invariants.view import sibling_address
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
@@ -334,7 +335,7 @@ def _recognize_system(expected: str, files: Mapping[str, str]) -> tuple[str, Rea
 def sessions_of(facts: Facts) -> dict[str, str]:
     """Neighbor key of some facts -> port: by the other address of a link of two, or the port's own name."""
     found: dict[str, str] = {}
-    neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
+    neighbors = {first_key(path) for path in facts if path.startswith("bgp/neighbor[")}
     for path, value in facts.items():
         if not path.endswith(("]/ipv4", "]/ipv6", "]/unnumbered")) or not path.startswith(PORT):
             continue

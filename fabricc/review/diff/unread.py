@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.facts.paths import first_key, replace_keys
 from fabricc.review.diff.fact_impact import UNUSED, read_files, row_of, vocabulary_of
 from fabricc.review.diff.model import ControlFile, Group, SpecChange, Statement, VouchedLine
 from fabricc.review.diff.view import mask_secrets
@@ -206,7 +207,6 @@ def _join_lines(lines: list[str]) -> str | None:
     return "; ".join(shown)
 
 
-_KEY = re.compile(r"\[[^]]*\]")
 _WEAKER = ("less", "far")
 
 
@@ -237,16 +237,16 @@ def _is_weakened(statement: Statement, others: Iterable[Statement]) -> bool:
 def _safeguard_name(statement: Statement, nos: str) -> str:
     """Return the name of a safeguard, "" for anything else."""
     if statement.subject.startswith(ENDED):
-        return statement.subject.removeprefix(ENDED).removesuffix("]")
+        return first_key(statement.subject)
     row = row_of(statement.subject, nos)
     return row.concern if "safeguard" in row.tags else ""
 
 
 def _is_moved(statement: Statement, others: Iterable[Statement]) -> bool:
     """Return whether a removed value appears again under another key, such as another queue."""
-    bare = _KEY.sub("", statement.subject)
+    bare = replace_keys(statement.subject, "")
     return statement.op == "-" and any(
-        each.op == "+" and each.after == statement.before and _KEY.sub("", each.subject) == bare
+        each.op == "+" and each.after == statement.before and replace_keys(each.subject, "") == bare
         for each in others
     )
 

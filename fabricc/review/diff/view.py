@@ -15,6 +15,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, format_boolean, format_prefix_rule
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.qos import TrafficClass, unsent_code_points
+from fabricc.facts.paths import path_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _RAIL = re.compile(r"([a-z]+)(\d{1,9})[a-z]?")
 """A port of a host by its name, `rail0a` or `storage0`: the number is its NIC's."""
-_FACT = re.compile(r"(interface|bgp/neighbor)\[([^]]*)\](.*)")
+_FACT = path_pattern("(interface|bgp/neighbor)[*](.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from fabricc.fabric.model import Direction, Host, HostPort, Port, Switch
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.fabric.vocabulary import compile_patterns
+from fabricc.facts.paths import replace_keys
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.spread import PIN
 from fabricc.front.qos.worksheet import Row
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from fabricc.review.explain.subject import Subject
 
 
-_FIRST_KEY = re.compile(r"\[[^\]]*\]")
 _HOST_RULE = (
     "A counted host is named after its unit and slot; one that the spec names keeps its slot by the lock."
 )
@@ -58,9 +57,7 @@ OUT = "while it is out"
 
 def group_paths(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield paths that differ in their first key and share one value, as (the first, the others)."""
-    groups = group_pairs(
-        ((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items()
-    )
+    groups = group_pairs(((replace_keys(path, "[*]", 1), value), path) for path, value in facts.items())
     for first, *others in groups.values():
         yield first, tuple(others)
 
@@ -242,7 +239,7 @@ def _of_port_waist(subject: Subject, name: str) -> Facts:
 
 
 def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
-    leaves = sorted({part for path in facts for part in _FIRST_KEY.sub("", path).split("/") if part})
+    leaves = sorted({part for path in facts for part in replace_keys(path, "").split("/") if part})
     near = get_close_matches(word, leaves, 3) or leaves[:8]
     message = f"{name} has no fact with '{word}' in its name"
     return SubjectError("FAB9274", message, f"There is, for example: {', '.join(near)}.")

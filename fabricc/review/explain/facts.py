@@ -15,6 +15,7 @@ from fabricc.fabric.links import layout_key, loopback_offset
 from fabricc.fabric.model import Host, HostPort
 from fabricc.fabric.shape import HostId, SwitchId, TierName
 from fabricc.fabric.vocabulary import Reason, compile_patterns
+from fabricc.facts.paths import path_pattern
 from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import port_speeds
 from fabricc.front.qos.worksheet import Row
@@ -143,7 +144,7 @@ def _built_in() -> frozenset[str]:
 
 
 _PREFIX = re.compile(r"[0-9a-f.:]+/\d+")
-_INDEXED = re.compile(r"prefix_list\[[^\]]*\]/\d+")
+_INDEXED = path_pattern(r"prefix_list[_]/\d+")
 _ADDRESS = re.compile(r"via (\S+)")
 _FIRST_TABLE = 100
 _MOST_PATHS = "the most of 64, paths as a power of two, and stride"

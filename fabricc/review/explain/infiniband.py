@@ -21,6 +21,7 @@ from fabricc.fabric.capacity.wiring import Outage
 from fabricc.fabric.infiniband import guid_text, is_placeholder, spine_sets
 from fabricc.fabric.infiniband_wiring import Subnet, expand_hosts, host_at, ports_by_name, switch_guid
 from fabricc.fabric.shape import HostId, SwitchId, TierName
+from fabricc.facts.paths import replace_keys
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.tenants import fold_names
 from fabricc.review.explain.devices import OUT, describe_outage, explain_spines, explain_uplinks, group_paths
@@ -387,7 +388,7 @@ class InfinibandExplainer:
             facts = {path: value for path, value in facts.items() if any(each in path for each in within)}
         chosen = {path: value for path, value in facts.items() if word.lower() in path.lower()}
         if not chosen:
-            leaves = sorted({part for path in facts for part in re.sub(r"\[[^]]*\]", "", path).split("/")})
+            leaves = sorted({part for path in facts for part in replace_keys(path, "").split("/")})
             near = get_close_matches(word, leaves, _NEAR) or leaves[:8]
             message = f"{name} has no fact with '{clip(word)}' in its name"
             raise SubjectError("FAB9274", message, f"There is, for example: {', '.join(near)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from fabricc.fabric.facts import Facts, neighbor_key
 from fabricc.fabric.model import Account, Direction, Host, HostPort, Port, Services, SnmpUser, Switch
 from fabricc.fabric.shape import DeviceId, HostId
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import path_pattern
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.origins import TIERS, PlanSources, switch_text
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Reason, Vocabulary
     from fabricc.front.spec.model import HostGroup
 
-_KEY = re.compile(r"\[([^\]]*)\]")
-_PORT = re.compile(r"(?:interface|structure/port)\[([^\]]*)\]")
-_NEIGHBOR = re.compile(r"(?:bgp|structure)/neighbor\[([^\]]*)\]")
-_QUEUE = re.compile(r"(?:queue|traffic_class|priority)\[(\d{1,9})\]")
-_PFC = re.compile(r"pfc_priority\[(\d{1,9})\]")
-_DSCP = re.compile(r"dscp\[(\d{1,9})\]")
+_KEY = path_pattern("[*]")
+_PORT = path_pattern("(?:interface|structure/port)[*]")
+_NEIGHBOR = path_pattern("(?:bgp|structure)/neighbor[*]")
+_QUEUE = path_pattern("(?:queue|traffic_class|priority)[#]")
+_PFC = path_pattern("pfc_priority[#]")
+_DSCP = path_pattern("dscp[#]")
 _KINDS = {
     Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine", Direction.PEER: "peer",
 }  # fmt: skip
