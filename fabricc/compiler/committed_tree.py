@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.templating import template_path, use_template_path
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
@@ -18,6 +19,7 @@ from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build_tree
 from fabricc.compiler.load.revision import SpecHistory, revision_finding
+from fabricc.compiler.load.revision_templates import extract_templates
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.manifest import NAME as MANIFEST
 from fabricc.tree.manifest import Manifest, ManifestError
@@ -68,7 +70,7 @@ def check_committed(
         What was found, and the text of the files that diagnostics point into, by name.
     """
     with TemporaryDirectory(prefix="fabricc-committed-") as scratch:
-        inputs, out = Path(scratch) / "inputs", Path(scratch) / "build"
+        inputs, out, templates = (Path(scratch) / name for name in ("inputs", "build", "templates"))
         inputs.mkdir()
         try:
             history = SpecHistory.of(spec)
@@ -76,8 +78,10 @@ def check_committed(
             path = _path_below(history.top, folder)
             if (own := history.extract(commit, spec, inputs)) is None:
                 raise GitError(f"{revision} has no {visible_path(history.prefix + spec.name)}")
-            built, texts = build_tree(own, out, jobs=jobs, frozen=True, progress=progress)
-            result, sources = _with_own_folder(built, texts, inputs, spec.parent)
+            with use_template_path(extract_templates(history.repository, commit, template_path(), templates)):
+                built, texts = build_tree(own, out, jobs=jobs, frozen=True, progress=progress)
+            own_folders = {templates / str(number): folder for number, folder in enumerate(template_path())}
+            result, sources = _with_own_folders(built, texts, {inputs: spec.parent, **own_folders})
             if built.tree is None:
                 return replace(result, tree=None), sources
             found = _compare_commit(history.repository, commit, path, _tree_files(built.tree), built.cluster)
@@ -195,14 +199,16 @@ def _path_below(top: Path, folder: Path) -> str:
     raise GitError(f"{folder} is not in the repository of the spec")
 
 
-def _with_own_folder(
-    result: BuildResult, sources: Mapping[str, str], folder: Path, own: Path
+def _with_own_folders(
+    result: BuildResult, sources: Mapping[str, str], folders: Mapping[Path, Path]
 ) -> tuple[BuildResult, dict[str, str]]:
-    """Return the result with the spec's own folder in place of the scratch folder."""
-    name = "" if own == Path() else f"{own}/"
+    """Return the result with the folders of the spec and of the templates in place of the scratch folders."""
+    names = {f"{scratch}/": "" if own == Path() else f"{own}/" for scratch, own in folders.items()}
 
     def rename_text(text: str) -> str:
-        return text.replace(f"{folder}/", name)
+        for scratch, own in names.items():
+            text = text.replace(scratch, own)
+        return text
 
     found = tuple(
         replace(

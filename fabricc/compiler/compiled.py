@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import hosts as host_files
+from fabricc.back.nos.templating import use_template_path
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.shell import shell_path
@@ -117,7 +118,8 @@ class Compiled(PlannedSpec):
             EmitError: FAB7012, a template of the user's own is at fault.
         """
         if isinstance(device, Switch):
-            return render_switch(device)
+            with use_template_path(self.templates):
+                return render_switch(device)
         others = [each for each in self.fabric.networks if each.network in device.beside]
         parts = [device, *(each.host(each.guests[device.name]) for each in others)]
         return {path: text for part in parts for path, text in host_files.render(part).items()}
@@ -135,7 +137,8 @@ class Compiled(PlannedSpec):
             prove_plan,  # readers and rules: half as long to import as `validate` takes
         )
 
-        return prove_plan(self, jobs)
+        with use_template_path(self.templates):
+            return prove_plan(self, jobs)
 
     def write(
         self,
@@ -157,7 +160,8 @@ class Compiled(PlannedSpec):
         """
         from fabricc.compiler.write.whole_tree import write_tree  # as for `proof`
 
-        return write_tree(self, Path(out), jobs, frozen, check, progress)
+        with use_template_path(self.templates):
+            return write_tree(self, Path(out), jobs, frozen, check, progress)
 
 
 def compile_spec(

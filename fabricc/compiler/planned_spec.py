@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.templating import template_path
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Severity
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.values import dataclass
@@ -51,6 +52,7 @@ class PlannedSpec:
         infiniband: the fabric of a spec with `fabric: infiniband`, in the place of `planned`.
         networks: name -> further network of the same hosts, planned; its findings are among those of the whole.
         repinned: the changes of a repinning, None if none was requested or none helps.
+        templates: the folders with templates of the user's own that the files are rendered with.
     """
 
     path: Path
@@ -66,6 +68,7 @@ class PlannedSpec:
     infiniband: InfinibandFabric | None = None
     repinned: RepinResult | None = None
     networks: Mapping[str, PlannedSpec] = field(default_factory=dict)
+    templates: tuple[Path, ...] = field(default_factory=template_path)
 
     @property
     def sound(self) -> bool:

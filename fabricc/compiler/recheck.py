@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.files import job_files
-from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import replace
@@ -173,7 +172,7 @@ def _same_inputs(now: Mapping[str, str], then: Mapping[str, str]) -> bool:
 def has_own_text(compiled: Compiled) -> bool:
     """Return whether a spec has text or figures of the user's own: overlays, removals, templates and catalog files."""
     specs = compiled.spec, *compiled.spec.networks.values()
-    return templating.in_use() or any(each.overlays or each.catalog_files for each in specs)
+    return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
 def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:

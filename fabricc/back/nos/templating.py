@@ -7,7 +7,7 @@ import re
 import sys
 import traceback
 import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,7 +41,7 @@ _FORMER = {
 """Names that built-in templates had -> those that print it now."""
 _INCLUDED = re.compile(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
 _overrides: tuple[Path, ...] = ()
-_sandboxes: dict[tuple[str, bool], Sandbox] = {}
+_sandboxes: dict[tuple[tuple[Path, ...], str, bool], Sandbox] = {}
 """Environments with templates of the user's own."""
 
 
@@ -59,14 +59,27 @@ def set_template_path(folders: Iterable[str | Path]) -> None:
     _overrides = chosen
 
 
-def in_use() -> bool:
-    """Return whether folders with templates of the user's own are searched."""
-    return bool(_overrides)
+def template_path() -> tuple[Path, ...]:
+    """Return the folders with templates of the user's own that are searched; none where only the built-in ones are."""
+    return _overrides
 
 
-def is_own_template(file: Path) -> bool:
-    """Return whether a file is, or was, in a folder with templates of the user's own."""
-    return any(file.is_relative_to(folder.absolute()) for folder in _overrides)
+@contextmanager
+def use_template_path(folders: tuple[Path, ...]) -> Iterator[None]:
+    """Search other folders meanwhile; their files must not change, since each is read once."""
+    global _overrides
+    before, _overrides = _overrides, folders
+    try:
+        yield
+    finally:
+        _overrides = before
+
+
+def list_replaceable() -> tuple[str, ...]:
+    """Return the folders of built-in templates that a user's own templates may replace."""
+    builtin = installation.data_folder("templates")
+    hidden = (*_FIXED, "__pycache__")
+    return tuple(sorted(each.name for each in builtin.iterdir() if each.is_dir() and each.name not in hidden))
 
 
 class TemplateFaultError(Exception):
@@ -94,10 +107,7 @@ def override_digests() -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder in _overrides:
-        known = (
-            each for each in folder.iterdir() if (installation.data_folder("templates") / each.name).is_dir()
-        )
-        for nos in sorted(each for each in known if each.name not in _FIXED):
+        for nos in sorted(each for each in folder.iterdir() if each.name in list_replaceable()):
             for file in sorted(nos.glob("*.j2")):
                 name = f"{nos.name}/{file.name}"
                 found.setdefault(name, files.digest_of_file(file, root=folder))
@@ -153,12 +163,17 @@ def render_bounded(work: Callable[[], _Result]) -> _Result:
 
 def _compiled_templates() -> list[tuple[str, bool, list[str]]]:
     """Return the templates that this process has compiled, by NOS and kind of view."""
-    return [(*key, [name for _, name in made.cache or ()]) for key, made in _sandboxes.items()]
+    return [
+        (nos, objects, [name for _, name in made.cache or ()])
+        for (folders, nos, objects), made in _sandboxes.items()
+        if folders == _overrides
+    ]
 
 
 def _first_used() -> str:
     """Return the file of the first template of the user's own that this process compiled, else their folder."""
-    files = (str(each.filename) for made in _sandboxes.values() for each in (made.cache or {}).values())
+    used = (made for (folders, *_), made in _sandboxes.items() if folders == _overrides)
+    files = (str(each.filename) for made in used for each in (made.cache or {}).values())
     own = (file for file in files if any(Path(file).is_relative_to(each) for each in _overrides))
     return next(own, str(_overrides[0]))
 
@@ -267,7 +282,7 @@ def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> E
 
         loaders = [*(_user_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
         own = Sandbox(loader=ChoiceLoader(loaders), **common)
-        _sandboxes[nos, objects] = own
+        _sandboxes[overrides, nos, objects] = own
         own.reject_cycles(file.name for file in _template_files() if file.parent.name == nos)
         return own
     made = Environment(

@@ -253,7 +253,7 @@ def find_unexpressed(switch: Switch, back_end: Nos, known_gaps: Iterable[Gap]) -
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
     requested = {path for path in wanted if path.startswith(tuple(SETTINGS))}
     missing = requested and requested - back_end.planned(switch).keys()
-    if requested - missing and not templating.in_use():
+    if requested - missing and not templating.template_path():
         missing |= requested - back_end.read(back_end.render(switch)).facts.keys()
     for beginning, feature in SETTINGS.items():
         if feature not in reported and any(path.startswith(beginning) for path in missing):

@@ -30,11 +30,13 @@ _HIDDEN = "value not shown"
 def device_classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
     """Return first device of a class -> the others; empty if single devices may change differently.
 
-    Devices that overrides name, their neighbors, and those with a policy of their own are in no class.
+    Devices that overrides name, their neighbors, and those with a policy of their own are in no class; templates of
+    the user's own may name single devices.
     """
     if not (
         isinstance(base, SpecSide)
         and isinstance(head, SpecSide)
+        and not (base.compiled.templates or head.compiled.templates)
         and _differ_in_common(base.fabric, head.fabric)
     ):
         return {}

@@ -16,6 +16,7 @@ from fabricc.back.infiniband.host_files import HostFiles
 from fabricc.back.infiniband.reading import read_subnet
 from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import CABLING, cabling_rows, fabric_summary
+from fabricc.back.nos.templating import use_template_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.fabric.infiniband import PLATFORM, InfinibandFabric
@@ -29,6 +30,7 @@ from fabricc.review.diff.view import DeviceView, PortView, cable_facts, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.given_identities import Moves
@@ -176,8 +178,9 @@ class InfinibandSide(Side):
 class _Rendering:
     """The files of a planned fabric, by their folders in the tree."""
 
-    def __init__(self, ib: InfinibandFabric) -> None:
+    def __init__(self, ib: InfinibandFabric, templates: tuple[Path, ...]) -> None:
         self._ib = ib
+        self._templates = templates
         self._hosts = HostFiles(ib)
         self._subnets = {subnet_folder(number): number for number in range(ib.subnets)}
         self._places = {
@@ -188,6 +191,10 @@ class _Rendering:
         self._known: dict[str, dict[str, str]] = {}
 
     def __call__(self, folder: str) -> Mapping[str, str]:
+        with use_template_path(self._templates):
+            return self._render(folder)
+
+    def _render(self, folder: str) -> Mapping[str, str]:
         if folder in self._places:
             host = host_at(self._ib, *self._places[folder])
             return with_templates(host.name, partial(dict, self._hosts.render(host)))
@@ -211,7 +218,14 @@ def planned_side(label: str, compiled: Compiled, ib: InfinibandFabric) -> Infini
     folders = [*map(subnet_folder, range(ib.subnets)), *(f"hosts/{name}" for name in hosts)]
     accepted = {each.line: each.reason for each in compiled.spec.accept if each.line}
     return infiniband_side(
-        label, fabric_summary(ib, {}), rows, folders, _Rendering(ib), with_gpus, wiring.moves, accepted
+        label,
+        fabric_summary(ib, {}),
+        rows,
+        folders,
+        _Rendering(ib, compiled.templates),
+        with_gpus,
+        wiring.moves,
+        accepted,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import templating
+from fabricc.back.nos.templating import set_template_path, template_path, use_template_path
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import parse_yaml
@@ -23,6 +23,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load import spec_search
 from fabricc.compiler.load.revision import Comparison, SpecHistory, choose_comparison, revision_finding
+from fabricc.compiler.load.revision_templates import extract_templates, have_same_templates
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.recheck import group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
@@ -33,18 +34,23 @@ from fabricc.review.diff.control_files import (
     find_control_files,
 )
 from fabricc.review.diff.infiniband import planned_side
-from fabricc.review.diff.model import LOCK_LOST, TEMPLATES, ControlFile, find_new_faults
+from fabricc.review.diff.model import LOCK_LOST, TEMPLATES, find_new_faults
 from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.review_policy import Policy, spec_policy
 from fabricc.review.diff.run import Context
-from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, share_objects
+from fabricc.review.diff.sides import Cluster, Side, SpecSide, merge_networks, parts_of, share_objects
 from fabricc.review.diff.trees import read_tree
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.base.documents.document import Document
+    from fabricc.base.foreign.git import Change
     from fabricc.proof.compare import Finding
+
+
+_HEAD_TEMPLATES, _BASE_TEMPLATES = "head-templates", "base-templates"
 
 
 class InputError(FindingsError):
@@ -89,6 +95,21 @@ def open_inputs(
             yield _revision_inputs(first, base or "HEAD", head, scratch, check_status)
         except GitError as error:
             raise InputError.of([revision_finding(error)]) from None
+        except EmitError as error:
+            raise _name_templates(error, scratch) from None
+        finally:
+            set_template_path(template_path())  # those in the scratch folder are read no more
+
+
+def _name_templates(error: EmitError, scratch: Path) -> EmitError:
+    """Return the error with the folder of the user's templates in place of the scratch folder."""
+    found, position = error.diagnostic, error.diagnostic.position
+    for name in (_HEAD_TEMPLATES, _BASE_TEMPLATES):
+        for number, folder in enumerate(template_path()):
+            own = f"{scratch / name / str(number)}/"
+            if position is not None and position.file.startswith(own):
+                position = replace(position, file=f"{folder}/{position.file.removeprefix(own)}")
+    return EmitError(found.code, found.message, found.help, position)
 
 
 def _two_inputs(first: Path, second: Path) -> Inputs:
@@ -112,10 +133,12 @@ def _revision_inputs(
     spec: Path, base: str, head: str | None, scratch: Path, check_status: int | None
 ) -> Inputs:
     history = SpecHistory.of(spec)
-    for folder in ("merge", "head", "base"):
+    for folder in ("merge", "head", "base", _HEAD_TEMPLATES, _BASE_TEMPLATES):
         (scratch / folder).mkdir()
     chosen = choose_comparison(history, spec, base, head, scratch / "merge")
-    new, text = _newer_side(chosen, history, spec, head, scratch / "head")
+    templates = _choose_templates(history, chosen, scratch)
+    with use_template_path(templates.head):
+        new, text = _newer_side(chosen, history, spec, head, scratch / "head")
     if chosen.head:
         newer = chosen.head_history, chosen.head
         found = spec_search.find_base_spec(
@@ -128,7 +151,7 @@ def _revision_inputs(
         )
     else:
         found = spec_search.find_base_of_file(history, chosen.base, spec, text)
-    notices = chosen.findings
+    notices, missing = chosen.findings, ""
     if found is None:
         sides = _spec_inputs(
             None, new, f"{chosen.base_label}, which has no such spec", chosen.head_label, str(spec)
@@ -138,7 +161,9 @@ def _revision_inputs(
         if path is None:
             raise GitError(f"{base} has no {found.history.prefix}{found.name}")
         shown = f"{base}:{found.history.prefix}{found.name}"
-        before = _compile_side(path, shown, shown, older=True)
+        with use_template_path(templates.base):
+            before = _compile_side(path, shown, shown, older=True)
+        before, missing = _with_own_templates(before, templates)
         notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
         notices += tuple(_unpinned_base(before, new, chosen.base_label))
         sides = _spec_inputs(before, new, chosen.base_label, chosen.head_label, str(spec))
@@ -146,7 +171,7 @@ def _revision_inputs(
     control, trees, changes = find_control_files(
         history, chosen, commit, spec, new.spec.cluster, check_status
     )
-    notices += tuple(_changed_templates(history, control, _systems_of(new), chosen))
+    notices += tuple(_unknown_templates(history, changes, missing, chosen))
     own = frozenset((new.spec.cluster, sides.base.cluster.name))
     notices += tuple(report_other_clusters(history, chosen, changes, own))
     context = replace(
@@ -237,31 +262,66 @@ def _lost_lock(
     yield Diagnostic(LOCK_LOST, Severity.ERROR, message, None, remedy)
 
 
-def _systems_of(side: Compiled) -> frozenset[str]:
-    """Return the systems of the switches of a cluster, which are the folders of its templates."""
-    if side.infiniband is not None:
-        return frozenset({"infiniband"})
-    fabrics = (part.planned for part in (side, *side.networks.values()))
-    return frozenset(plan.nos for fabric in fabrics if fabric for plan in fabric.tiers.values())
+@dataclass(frozen=True, slots=True)
+class _Templates:
+    """Folders with templates of the user's own for each side; `missing`: why those of the base cannot be had."""
+
+    base: tuple[Path, ...]
+    head: tuple[Path, ...]
+    missing: str = ""
 
 
-def _changed_templates(
-    history: SpecHistory, control: Iterable[ControlFile], systems: Container[str], chosen: Comparison
+def _choose_templates(history: SpecHistory, chosen: Comparison, scratch: Path) -> _Templates:
+    """Return the folders of each side; the same ones where both sides have the same templates."""
+    used = template_path()
+    if not used:
+        return _Templates((), ())
+    head = used
+    if chosen.head is not None:
+        newer = chosen.head_history.repository
+        head = extract_templates(newer, chosen.head, used, scratch / _HEAD_TEMPLATES)
+    try:
+        base = extract_templates(history.repository, chosen.base, used, scratch / _BASE_TEMPLATES)
+        same = have_same_templates(base, head)
+    except (GitError, OSError) as error:
+        return _Templates(head, head, str(error))
+    return _Templates(head if same else base, head)
+
+
+def _with_own_templates(before: Compiled, templates: _Templates) -> tuple[Compiled, str]:
+    """Return the older side with its own templates, else with those of the newer side and the reason.
+
+    One device of each kind is rendered here, since a template that a change repairs fails on the older side.
+    """
+    missing = templates.missing
+    if not missing and templates.base != templates.head:
+        try:
+            for part in parts_of(spec_side("", before)).values():
+                for name in {kind: name for name, kind in part.kinds.items()}.values():
+                    part.files(name)
+        except EmitError as error:
+            missing = error.diagnostic.message
+    if not missing:
+        return before, ""
+    networks = {name: replace(part, templates=templates.head) for name, part in before.networks.items()}
+    return replace(before, templates=templates.head, networks=networks), missing
+
+
+def _unknown_templates(
+    history: SpecHistory, changes: Iterable[Change], missing: str, chosen: Comparison
 ) -> Iterator[Diagnostic]:
-    """FAB9055: templates of the user's own change; both sides are rendered with those of the work tree."""
-    files = {each.path: history.top / each.path for each in control}
+    """FAB9055: templates of the user's own change, and both sides are rendered with those of the newer one."""
+    files = [(each.path, history.top / each.path) for each in changes]
     changed = [
         path
-        for path, file in files.items()
-        if file.parent.name in systems and templating.is_own_template(file)
+        for path, file in files
+        for folder in map(Path.absolute, template_path())
+        if file.is_relative_to(folder) or folder.is_relative_to(file)
     ]
-    if not changed:
-        return
-    message = (
-        f"{plural(len(changed), 'template')} of your own changed since {chosen.base_label}: {changed[0]}"
-    )
-    remedy = "Build a tree of each revision with its own templates, and review them: `fabricc diff OLD NEW`."
-    yield Diagnostic(TEMPLATES, Severity.WARNING, message, None, remedy)
+    if missing and changed:
+        message = f"{plural(len(changed), 'template')} of your own changed with unknown effect: {changed[0]}"
+        remedy = f"Make those of {chosen.base_label} usable, then review again: {missing}."
+        yield Diagnostic(TEMPLATES, Severity.WARNING, message, None, remedy)
 
 
 def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Diagnostic]:
@@ -417,9 +477,9 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
         before: the older side; None where there is none.
         after: the newer side.
     """
-    if before is not None and before.inputs == after.inputs:
+    if before is not None and (before.inputs, before.templates) == (after.inputs, after.templates):
         return ()
-    if not has_own_text(after):
+    if not has_own_text(after) and not (before and before.templates):
         return _new_rule_findings(before, after)
     found = list_proof_findings(after)
     new = find_new_faults(found, list_proof_findings(before) if found and before else ())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.back.nos import templating
+from fabricc.back.nos.templating import use_template_path
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.given_identities import Moves
@@ -153,14 +153,20 @@ class SpecSide(Side):
         return self.fabric.host(place) if isinstance(place, HostId) else self.fabric.switch(place)
 
     def same(self, other: Side, name: str) -> bool:
-        """Compare values: files and facts are functions of them."""
+        """Compare values: files and facts are functions of them, and of the templates."""
+        if self.kinds[name] != "host" and not self.has_templates_of(other):
+            return False
         return other.planned(name) == self.device(name)
+
+    def has_templates_of(self, other: Side) -> bool:
+        """Return whether the files of both sides are rendered with the same templates of the user's own."""
+        return not isinstance(other, SpecSide) or self.compiled.templates == other.compiled.templates
 
     def possible_changes(self, other: Side) -> frozenset[str] | None:
         """If the fabrics differ in overrides and tenants only, return the devices concerned and their neighbors."""
-        if not isinstance(other, SpecSide) or _without_overrides(self.fabric) != _without_overrides(
-            other.fabric
-        ):
+        if not isinstance(other, SpecSide) or not self.has_templates_of(other):
+            return None
+        if _without_overrides(self.fabric) != _without_overrides(other.fabric):
             return None
         before, after = self.fabric.changes, other.fabric.changes
         named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
@@ -180,7 +186,10 @@ class SpecSide(Side):
             for name in self.fabric.units[guest].hosts.values()
         }
         view = switch_view(device, back_ends.load(device.nos).planned(device), rail_gpus, others)
-        return _as_written(view, device) if device.overlays or templating.in_use() else view
+        if not (device.overlays or self.compiled.templates):
+            return view
+        with use_template_path(self.compiled.templates):
+            return _as_written(view, device)
 
     def rail_gpus(self, unit: int) -> Fraction:
         """GPUs behind one rail of the hosts in a unit."""
@@ -192,7 +201,8 @@ class SpecSide(Side):
         device = self.device(name)
         if isinstance(device, Host):
             return host_files.render(device)
-        return render_switch(device)
+        with use_template_path(self.compiled.templates):
+            return render_switch(device)
 
     def figures(self) -> Mapping[str, str]:
         """Return the figures of the plan."""

@@ -667,22 +667,77 @@ def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: 
     assert (review["risk"], review["labels"]) == ("high", ["risk:high"])
 
 
-def test_a_changed_template_of_ones_own_has_an_unknown_effect(
-    repository: Repository, fabricc: Callable[..., Ran]
-) -> None:
+@pytest.fixture
+def templates(repository: Repository) -> Path:
+    """The folder `own` of the repository, with the committed template of FRR's configuration."""
     repository.edit("cluster.yaml", "sonic-202505", "frr")
     folder = repository.folder / "own" / "frr"
     folder.mkdir(parents=True)
-    template = folder / "frr.conf.j2"
-    shutil.copy(installation.data_folder("templates") / "frr" / "frr.conf.j2", template)
+    shutil.copy(installation.data_folder("templates") / "frr" / "frr.conf.j2", folder)
     repository.commit("templates")
-    words = ("diff", "cluster.yaml", "--base", "main", "--format", "json", "--templates", "own")
-    assert json.loads(fabricc(*words)[1])["risk"] == "none"
-    template.write_text(f"{template.read_text('utf-8')}! added\n", "utf-8")
+    return folder / "frr.conf.j2"
+
+
+_OWN = ("diff", "cluster.yaml", "--base", "main", "--format", "json", "--templates", "own")
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_each_side_is_rendered_with_the_templates_of_its_revision(
+    repository: Repository, templates: Path, fabricc: Callable[..., Ran], committed: bool
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    text = templates.read_text("utf-8")
+    templates.write_text(f"{text}! added\n", "utf-8")
+    assert json.loads(fabricc(*_OWN)[1])["risk"] == "none"
+    templates.write_text(f"{text}ip route 10.0.0.0/12 Null0\n", "utf-8")
+    words = _OWN
+    if committed:
+        repository.commit("discard")
+        words = (*_OWN, "--head", "topic")
+        templates.write_text(text, "utf-8")
     review = json.loads(fabricc(*words)[1])
     assert review["risk"] == "high"
+    assert {group["kind"] for group in review["groups"]} == {"tor", "spine"}
+    assert all("10.0.0.0/12" in json.dumps(group) for group in review["groups"])
+    assert "FAB9055" not in json.dumps(review["findings"])
+
+
+def test_a_template_that_the_change_repairs_has_an_unknown_effect(
+    repository: Repository, templates: Path, fabricc: Callable[..., Ran]
+) -> None:
+    text = templates.read_text("utf-8")
+    templates.write_text(f"{text}{{{{ nothing }}}}\n", "utf-8")
+    repository.commit("broken")
+    templates.write_text(text, "utf-8")
+    review = json.loads(fabricc(*_OWN)[1])
+    assert review["risk"] == "high"
     assert "templates of your own change: their effect on the devices is unknown" in review["verdict"]
-    assert [each["code"] for each in review["findings"] if each["code"] == "FAB9055"]
+    (found,) = (each for each in review["findings"] if each["code"] == "FAB9055")
+    assert "own/frr/frr.conf.j2" in found["message"]
+    assert "'nothing' is undefined" in found["help"]
+    repository.git("checkout", "-qfb", "topic", "HEAD~1")
+    templates.write_text(f"{text}{{{{ other }}}}\n", "utf-8")
+    repository.commit("broken too")
+    repository.git("branch", "-f", "main", "HEAD~1")
+    _, out, _ = fabricc(*_OWN, "--head", "topic")
+    assert json.loads(out)["diagnostics"][0]["file"] == "own/frr/frr.conf.j2"
+
+
+@pytest.mark.slow
+def test_other_verbs_render_a_revision_with_its_own_templates(
+    repository: Repository, templates: Path, fabricc: Callable[..., Ran]
+) -> None:
+    own = "--templates", "own"
+    text = templates.read_text("utf-8")
+    (repository.folder / ".gitignore").write_text("/build/.*\n", "utf-8")
+    assert fabricc("build", "cluster.yaml", *own)[0] == 0
+    repository.commit("tree")
+    templates.write_text(f"{text}ip route 10.0.0.0/12 Null0\n", "utf-8")
+    status, out, err = fabricc("check", "build", "--committed", "HEAD", "--spec", "cluster.yaml", *own)
+    assert status == 0, out + err
+    _, out, _ = fabricc("migrate", "cluster.yaml", "--base", "main", "--format", "json", *own)
+    assert "10.0.0.0/12" in out
+    assert "FAB6003" in out
 
 
 def test_lost_lines_of_a_lock_are_an_error_of_the_review(
