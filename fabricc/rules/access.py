@@ -169,7 +169,7 @@ def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return  # an excerpt does not show which routing instances there are
     for file, line, text in statement.device.unknown:
         found = defaults.server_instance(text)
-        if found and not _has_instance(statement, found[1]):
+        if found and not has_instance(statement, found[1]):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name}: {found[0]} in the VRF {found[1]}, which the switch does not have"
             remedy = "Name the routing instance that leads to the server."
@@ -180,7 +180,7 @@ _DEFAULT_INSTANCES = ("default", "management", "mgmt_junos")
 _INSTANCES = ("vrf[{}]", "evpn/vrf[{}]/")
 
 
-def _has_instance(statement: Statement, name: str) -> bool:
+def has_instance(statement: Statement, name: str) -> bool:
     """Return whether a switch mentions a routing instance besides its servers."""
     if name in _DEFAULT_INSTANCES or any(
         str(values.get("vrf")) == name for values in statement.ports.values()

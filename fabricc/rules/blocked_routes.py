@@ -6,8 +6,8 @@ These are lists of a session, distances, maps of the process, and policies that 
 from __future__ import annotations
 
 import re
-from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
@@ -22,7 +22,7 @@ from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import UNUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import external_sessions
+from fabricc.rules.sessions import sessions_to_switches
 from fabricc.rules.static_routes import DROPS, STATIC, find_origins
 
 if TYPE_CHECKING:
@@ -43,20 +43,9 @@ _SHORT = 65535
 """The largest AS number of 16 bits."""
 
 
-def _to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
-    """Return the external sessions over links to other switches that are known."""
-    return [
-        (key, values)
-        for key, values in external_sessions(statement)
-        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None
-        and far.known
-        and far.tier is not Tier.HOST
-    ]
-
-
 def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report lists of sessions with other switches that permit no route: of others inwards, and none outwards."""
-    joined = _to_switches(statement, sessions)
+    joined = sessions_to_switches(statement, sessions)
     for way, leaves in _WAYS.items():
         closed: dict[str, list[Key]] = {}
         for key, values in joined:
@@ -84,11 +73,7 @@ def _kind_and_name(value: str) -> tuple[str, str]:
 
 def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
     kind, name = _kind_and_name(value)
-    entries = [
-        str(text)
-        for path, text in statement.facts_below(f"{kind}[{name}]/").items()
-        if is_number(split_list_path(path, kind)[1])
-    ]
+    entries = _entries(statement, kind, name)
     if not entries:
         return False
     if kind == "as_path_list":
@@ -220,7 +205,7 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
     """Report sessions that never come up: shut by default, or without the capability of a large AS number."""
     shut = route_blocks.fact_that_shuts(statement.rest)
     if shut and (
-        keys := [key for key, values in _to_switches(statement, sessions) if "enabled" not in values]
+        keys := [key for key, values in sessions_to_switches(statement, sessions) if "enabled" not in values]
     ):
         who = join_words([neighbor for _, neighbor in keys], 2)
         message = f"{statement.name}: the sessions with {who} are shut, as sessions are by default here"
@@ -228,7 +213,7 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         yield finding_at(IDLE, statement.device, shut, message, "shut session", Severity.WARNING, remedy)
     bare = [
         (key, leaf)
-        for key, values in _to_switches(statement, sessions)
+        for key, values in sessions_to_switches(statement, sessions)
         if (leaf := route_blocks.fact_without_capabilities(values))
         and (sessions.stated[key].asn or 0) > _SHORT
     ]
@@ -258,6 +243,19 @@ def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+def _shut_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report BFD that is shut for neighbors whose sessions use it."""
+    using = {neighbor for (_, neighbor), values in statement.sessions.items() if values.get("bfd") == "true"}
+    for path, value in statement.facts_below("bfd/setting[").items():
+        peer = route_blocks.peer_without_detection(path, value)
+        if peer in using:
+            message = (
+                f"{statement.name}: BFD with {peer} is shut, so the hold time alone shows silent failures"
+            )
+            remedy = "Enable BFD, or remove it from the session."
+            yield finding_at(UNUSED, statement.device, path, message, "BFD shut", Severity.WARNING, remedy)
+
+
 _FASTEST = "bfd/multiplier"
 
 
@@ -272,52 +270,131 @@ def _hasty_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
-_MATCHED = re.compile(r"\bmatch (tag|interface|ip address|ip next-hop address) (\S+)")
+_MATCHED = re.compile(
+    r"\bmatch (tag|interface|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type|peer|origin"
+    r"|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
+)
+_ALL = 100
+"""The probability of a condition that every route fulfills, and the local preference of a route that states none."""
+
+
+class _Unmet(NamedTuple):
+    """What decides whether a condition can be fulfilled: the neighbors, the policies for what they send, and the rest.
+
+    Attributes:
+        numbers: AS numbers of the neighbors; `tunnels`: whether next hops may be those of other VTEPs.
+    """
+
+    neighbors: frozenset[str]
+    imports: frozenset[str]
+    numbers: frozenset[int]
+    tunnels: bool
 
 
 def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report clauses of sessions, and of connected routes, with a condition that no route there fulfills."""
-    joined = _to_switches(statement, sessions)
-    imports = {str(values.get("import")) for _, values in joined}
-    neighbors = {neighbor for _, neighbor in sessions.stated}
-    tunnels = any("evpn" in str(each.families) for each in sessions.stated.values())
+    joined = sessions_to_switches(statement, sessions)
+    around = _Unmet(
+        frozenset(neighbor for _, neighbor in sessions.stated),
+        frozenset(str(values.get("import")) for _, values in joined),
+        frozenset(number for _, values in joined if isinstance(number := values.get("remote_asn"), int)),
+        any("evpn" in str(each.families) for each in sessions.stated.values()),
+    )
     for path, value in statement.facts_below("route_map[").items():
         name, number = split_list_path(path, "route_map")
-        match = _MATCHED.search(str(value)) if is_number(number) else None
-        if match is None or not joined:
+        if not joined or not is_number(number) or not str(value).startswith("permit"):
             continue
-        kind, wanted = match.groups()
-        why = ""
-        if kind == "tag" and name in imports:
-            why = "routes of BGP have no tag"
-        elif (
-            kind == "interface"
-            and wanted not in statement.ports
-            and wanted.lower() not in _LOOPBACKS
-            and any(each in statement.rest for each in _EVERY_PORT)
-        ):
-            why = "the switch has no such interface"
-        elif kind == "ip next-hop address" and name in imports and wanted not in neighbors and not tunnels:
-            why = "no neighbor has this address"
-        elif (
-            kind == "ip address"
-            and statement.facts_below(f"prefix_list[{wanted}]/")
-            and not statement.facts_below(f"access_list[{wanted}]/")
-        ):
-            why = f"{wanted} is a prefix list, not an access list"
-        if why:
-            message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
-            remedy = "Correct the condition, or remove it."
+        for match in _MATCHED.finditer(str(value)):
+            kind, wanted = match.groups()
+            why = _why_unmet(statement, around, name, kind, wanted)
+            if why:
+                message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
+                remedy = "Correct the condition, or remove it."
+                word = match[0]
+                yield finding_at(
+                    POINTLESS, statement.device, path, message, "unmet condition", Severity.WARNING, remedy, word=word
+                )  # fmt: skip
+        if name in around.imports and (words := route_blocks.uninstalling_words(str(value))):
+            message = f"{statement.name}: clause {name} {number} has `{words}`: no route that it permits is installed"
+            remedy = "Remove it from the policy of the session."
             yield finding_at(
                 POINTLESS,
                 statement.device,
                 path,
                 message,
-                "unmet condition",
+                "not installed",
                 Severity.WARNING,
                 remedy,
-                word=match[0],
+                word=words,
             )
+
+
+def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wanted: str) -> str:
+    """Return why no route fulfills a condition, "" where one may."""
+    imports = name in around.imports
+    if kind == "interface":
+        missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
+        return (
+            "the switch has no such interface"
+            if missing and any(map(statement.rest.get, _EVERY_PORT))
+            else ""
+        )
+    if kind == "ip address":
+        listed = statement.facts_below(f"prefix_list[{wanted}]/")
+        other = listed and not statement.facts_below(f"access_list[{wanted}]/")
+        return f"{wanted} is a prefix list, not an access list" if other else ""
+    if not imports:
+        return ""
+    if kind == "probability":
+        return "other routes are lost" if is_number(wanted) and int(wanted) < _ALL else ""
+    unmet = {
+        "tag": "routes of BGP have no tag",
+        "ip next-hop type": "routes of neighbors have a next hop",
+        "origin": "no switch sets it" if wanted == "egp" else "",
+        "local-preference": ""
+        if wanted in (str(_ALL), *_set_preferences(statement))
+        else "no policy sets it",
+    }
+    if kind in unmet:
+        return unmet[kind]
+    if kind == "as-path":
+        entries = _entries(statement, "as_path_list", wanted)
+        closed = entries and around.numbers and all(_refuses_paths(entries, each) for each in around.numbers)
+        return "it permits no path of the neighbors" if closed else ""
+    if kind.endswith("prefix-list"):
+        entries = _entries(statement, "prefix_list", wanted)
+        met = around.tunnels or any(_may_hold(text, each) for text in entries for each in around.neighbors)
+        return "no neighbor has an address in the list" if entries and not met else ""
+    return (
+        ""
+        if wanted in around.neighbors or around.tunnels or wanted == "local"
+        else "no neighbor has this address"
+    )
+
+
+_PREFERRED = re.compile(r"\b(?:set local-preference|local_preference) (\d+)")
+
+
+def _set_preferences(statement: Statement) -> set[str]:
+    """Return the local preferences that policies of the switch set."""
+    texts = map(str, statement.facts_below("route_map[").values())
+    return {number for text in texts for number in _PREFERRED.findall(text)}
+
+
+def _may_hold(text: str, address: str) -> bool:
+    """Return whether an entry of a list permits the route of an address, or one around it."""
+    try:
+        return not text.startswith("deny") and ip_address(address) in ip_network(
+            text.split()[0], strict=False
+        )
+    except ValueError:
+        return True
+
+
+def _entries(statement: Statement, kind: str, name: str) -> list[str]:
+    """Return the entries of a list in their order."""
+    facts = statement.facts_below(f"{kind}[{name}]/").items()
+    return [str(text) for path, text in facts if is_number(split_list_path(path, kind)[1])]
 
 
 _LOOPBACKS = ("lo", "loopback0")
@@ -331,7 +408,7 @@ _PREFERENCE = 100
 
 def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies by which routes of a draining switch are preferred or not seen, and own routes are avoided."""
-    joined = _to_switches(statement, sessions)
+    joined = sessions_to_switches(statement, sessions)
     used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
     lists = {
         split_list_path(path, "community_list")[0]: (path, str(value))
@@ -486,6 +563,7 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),
+    SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_peers),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),

@@ -11,6 +11,8 @@ from dataclasses import field
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.harmful_settings import STRICT_ROLE
+from fabricc.back.nos.route_blocks import fact_of_waiting
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
@@ -248,7 +250,8 @@ def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer
     remote = as_int(next(iter(named))) if len(named) == 1 else None
     other = "another" if remote is None else f"AS {remote}"
     message = f"{device.name} has AS {asn}, and its neighbors {who} all name {other}: no session comes up"
-    paths = (session_path(key, "local_asn"), f"{scope_of(key[0])}bgp/asn", "bgp/asn")
+    scope = scope_of(key[0])
+    paths = (session_path(key, "local_asn"), f"{scope}bgp/confederation", f"{scope}bgp/asn", "bgp/asn")
     return finding_at(
         SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name."
     )
@@ -300,8 +303,23 @@ def _differing_leaves(own: SessionValues, its: SessionValues) -> list[str]:
         "bfd": (own.bfd == "true") != (its.bfd == "true"),
         "timers": own.timers != its.timers and None not in (*own.timers, *its.timers),
         "passive": own.passive and its.passive,
+        "hops": own.multihop != its.multihop and own.bfd == its.bfd == "true",
+        "roles": not _roles_agree(own.role, its.role),
+        "BFD waits": own.bfd_waits and its.bfd_waits and own.bfd == its.bfd == "true",
     }
     return [what for what, differs in unlike.items() if differs]
+
+
+_ROLES = {"provider": "customer", "customer": "provider", "rs-server": "rs-client", "rs-client": "rs-server",
+          "peer": "peer"}  # fmt: skip
+"""Role -> that of the other end (RFC 9234, section 4.1)."""
+
+
+def _roles_agree(own: str, its: str) -> bool:
+    """Return whether two ends may have these roles: a strict one requires that the other end has one too."""
+    if own and its:
+        return _ROLES.get(own.split()[0]) == its.split()[0]
+    return STRICT_ROLE not in f"{own} {its}"
 
 
 def _connection_faults(own: SessionValues, peer: Peer, other: Peer) -> list[str]:
@@ -346,6 +364,19 @@ def _differences(
     if "source" in unlike:
         text = f"connects from {mine.source[0]}, {other.device} expects {other.key[1]}: no session comes up"
         yield finding(peer, ("update_source", "remote_asn"), text, "source", Severity.ERROR)
+    if "roles" in unlike:
+        one, who = (peer, other.device) if mine.role else (other, peer.device)
+        text = f"has a role that {who} at the other end does not match: no session comes up"
+        yield finding(one, ("setting[local-role]", "remote_asn"), text, "role", Severity.ERROR)
+    if "hops" in unlike:
+        one, who = (peer, other.device) if mine.multihop else (other, peer.device)
+        text = f"its BFD counts several hops, that of {who} at the other end one: BFD never comes up"
+        yield finding(one, ("multihop", "remote_asn"), text, "hops of BFD", Severity.WARNING)
+    if "BFD waits" in unlike:
+        path = fact_of_waiting(devices[peer.device].reading.facts)
+        text = f"{_peer_name(peer)}: both ends of BFD wait for the other one, {other.device} too: it never comes up"
+        group, grade = "session passive BFD", Severity.WARNING
+        yield finding_at(SESSION, devices[peer.device], path, text, group, grade, _ALIKE)
     if "bfd" in unlike:
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"

@@ -9,6 +9,8 @@ from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.defaults import states_confederation_members
+from fabricc.back.nos.route_blocks import fact_of_waiting
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
 from fabricc.facts.paths import first_key, split_list_path
@@ -44,7 +46,8 @@ class SessionValues(NamedTuple):
     Attributes:
         asn: its own AS number as the other end sees it; None without one.
         remote: that of the other end: a number, `internal` or `external`.
-        passive: whether it waits for the other end to connect.
+        passive: whether it waits for the other end to connect; `multihop`: whether it counts several hops.
+        role: its role in the exchange of routes (RFC 9234); `bfd_waits`: whether its BFD waits for the other end.
         source: addresses that its packets come from, if it states them.
     """
 
@@ -58,6 +61,9 @@ class SessionValues(NamedTuple):
     enabled: bool
     passive: bool = False
     source: tuple[str, ...] = ()
+    multihop: bool = False
+    role: str = ""
+    bfd_waits: bool = False
 
 
 @dataclass(slots=True)
@@ -90,13 +96,15 @@ def sessions_of(statement: Statement) -> Sessions:
     listens = tuple(first_key(path[path.find(_LISTEN) :]) for path in statement.rest if _LISTEN in path)
     by_address, subnets = _ports_by_reach(statement)
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
+    listed = states_confederation_members(statement.device.system)
     carrying = {split_list_path(path, "evpn/neighbor")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
+    bfd_waits = bool(fact_of_waiting(facts))
     for key, values in statement.sessions.items():
         vrf, neighbor = key
         scope = scope_of(vrf)
         end = SessionValues(
-            asn=None if federated else as_int(values.get("local_asn", _process_value(facts, scope, "asn"))),
+            asn=_own_number(facts, scope, values, listed) if listed or not federated else None,
             remote=values.get("remote_asn", values.get("remote_kind")),
             families=_families(values.get("families"), vrf == "" and neighbor in carrying),
             bfd=values.get("bfd"),
@@ -109,6 +117,9 @@ def sessions_of(statement: Statement) -> Sessions:
             enabled=values.get("enabled") != "false",
             passive=not _WAITS.isdisjoint(values) and _waits_for_peer(values),
             source=_source_addresses(statement, str(values.get("update_source", ""))),
+            multihop="multihop" in values,
+            role=str(values.get("setting[local-role]", "")),
+            bfd_waits=bfd_waits,
         )
         found.stated[key] = alike.setdefault(end, end)
         found.near[key] = by_address.get(neighbor) or _covering_port(neighbor, subnets)
@@ -117,6 +128,18 @@ def sessions_of(statement: Statement) -> Sessions:
         if apart and (accord := _session_digest(vrf, own, neighbor, end)):
             found.accords[key] = accord
     return found
+
+
+def _own_number(
+    facts: Mapping[str, Value], scope: str, values: Mapping[str, Value], listed: bool
+) -> int | None:
+    """Return the AS number that the other end of a session sees: outside of a confederation that of the whole."""
+    own = as_int(values.get("local_asn", _process_value(facts, scope, "asn")))
+    if listed and (stated := _process_value(facts, scope, "confederation")) is not None:
+        whole, *members = str(stated).split()
+        remote = str(values.get("remote_asn", values.get("remote_kind")))
+        return own if remote in (*members, str(own), "internal") else as_int(int(whole))
+    return own
 
 
 def _waits_for_peer(values: Mapping[str, Value]) -> bool:
@@ -165,7 +188,9 @@ def _session_digest(vrf: str, own: str, neighbor: str, values: SessionValues) ->
     if not values.enabled or values.passive or values.source or asn is None or not isinstance(remote, int):
         return b""
     ends = (own, asn, neighbor, remote) if own < neighbor else (neighbor, remote, own, asn)
-    rest = values.families, values.bfd, values.timers, values.password, values.ttl
+    if values.role or values.bfd_waits:
+        return b""
+    rest = values.families, values.bfd, values.timers, values.password, values.ttl, values.multihop
     return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
 
 
@@ -250,6 +275,17 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
         external_sessions,
         lambda one: [(key, values) for key, values in _open_sessions(one) if not _is_internal(one, values)],
     )
+
+
+def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
+    """Return the external sessions over links to other switches that are known."""
+    return [
+        (key, values)
+        for key, values in external_sessions(statement)
+        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+    ]
 
 
 def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:

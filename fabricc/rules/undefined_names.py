@@ -19,6 +19,7 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.paths import outer_key, path_pattern, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
+from fabricc.rules.access import has_instance
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import INTERFACES, OTHER, POLICY, Input, SwitchRule
@@ -41,6 +42,8 @@ _SESSION = {
 }  # fmt: skip
 _PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
+_MATCHED = {"large-community": "community_list", "extcommunity": "community_list", "as-path": "as_path_list"}
+"""Words of a condition before the name of a list, and its kind."""
 _OTHERS = (
     (
         "filter",
@@ -55,6 +58,7 @@ _OTHERS = (
 )
 """Kind of a name, the paths that define it, and those that use it."""
 _PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|network[_])")
+_AGGREGATE, _AGGREGATE_MAPS = "bgp/aggregate[", ("route-map", "suppress-map")
 _EVPN_POLICY = path_pattern("evpn/neighbor[_]/(?:import|export)")
 _INSTANCE_POLICY = path_pattern("vrf[_]/(?:import|export)")
 _ALL = (
@@ -96,10 +100,14 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
     for path, value in statement.rest.items():
         if match := _DEFINED.match(path):
             kind, name = match.groups()
-            defined[kind].add(name)
+            defined[kind].add(name.rpartition(" ")[2])
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
                 for word, of in _names_in(str(value), statement.device.system):
                     use(of, word, path)
+        elif path[0] == "b" and path.startswith(_AGGREGATE):
+            for word, name in pairwise(str(value).split()):
+                if word in _AGGREGATE_MAPS:
+                    use("route_map", name, path)
         elif path[0] == "e" and _EVPN_POLICY.fullmatch(path):
             use("route_map", value, path)
         elif path[0] in "ps":
@@ -176,6 +184,9 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, "community_list"
         elif word == "call":
             yield name, "route_map"
+    for first, (word, name) in zip(words, pairwise(words[1:]), strict=False):
+        if first == "match" and word in _MATCHED:
+            yield name, _MATCHED[word]
 
 
 _VLAN = path_pattern("(?:vrf[_]/)?(?:vlan|evpn/segment|vxlan/vlan)[#](?:/.*)?")
@@ -344,7 +355,23 @@ def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+_IMPORTED = re.compile(r"ipv[46] import vrf (?!route-map\b)(\S+)")
+
+
+def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report routing instances from which routes are imported and which the switch does not have."""
+    for path in statement.facts_below("bgp/setting["):
+        match = _IMPORTED.fullmatch(outer_key(path))
+        if match and not has_instance(statement, match[1]):
+            message = f"{statement.name} imports routes of the VRF {match[1]}, which the switch does not have"
+            remedy = "Create the VRF, or remove the import."
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined VRF", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(UNDEFINED, POLICY, (Input.BGP,), _undefined_instances),
     SwitchRule(UNREAD, POLICY, (), _idle_clauses),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),

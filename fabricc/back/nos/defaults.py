@@ -268,6 +268,11 @@ def changes_next_hops(system: str) -> bool:
     return system in _ONE_PATH or system == "junos"
 
 
+def states_confederation_members(system: str) -> bool:
+    """Return whether the fact of a confederation has the members that the switch knows (FRR user guide, "BGP")."""
+    return system in ("frr", "sonic")
+
+
 def states_pfc(system: str) -> bool:
     """Return whether the files of a system state PFC; those of FRR on Linux leave it to the NIC's driver."""
     return system != "frr"

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
 
-_DISTANCE = re.compile(r"bgp/setting\[(?:ipv[46] )?distance bgp\]")
-_TABLE_MAP = re.compile(r"bgp/setting\[(?:ipv[46] table-map|ipv?6? protocol route-map)\]")
-_PROFILE = re.compile(r"bfd/setting\[(?:profile (\S+) )?shutdown\]")
+_DISTANCE = re.compile(r"bgp/setting\[(?:ipv[46] )?distance(?: bgp)?\]")
+_TABLE_MAP = re.compile(r"bgp/setting\[(?:ipv[46] table-map|ipv?6? (?:protocol|nht(?: bgp)?) route-map)\]")
+_PROFILE = re.compile(r"bfd/setting\[(?:profile (\S+) )?(?:shutdown|passive-mode)\]")
+_PEER = re.compile(r"bfd/setting\[peer (\S+)(?: .*)? shutdown\]")
 _DEFINED = re.compile(r"structure/bfd_profile\[.*\]")
 _USED = re.compile(r"structure/bgp_group\[.*\]/bfd_profile")
 _UNREACHABLE = "255"
@@ -22,6 +23,16 @@ _SHUT_BY_DEFAULT = "bgp/setting[default shutdown]"
 _NO_CAPABILITIES = "setting[dont-capability-negotiate]"
 AVOIDED = ("graceful-shutdown", "65535:0", "blackhole", "65535:666")
 """Communities by which the receivers of a route avoid it, or drop its packets (RFC 8326, RFC 7999)."""
+
+
+_UNINSTALLED = re.compile(r"\bset (?:table \d+|distance 255)\b")
+"""What a clause sets so that no route that it permits is in the table of the switch (FRR user guide, "Route Maps")."""
+
+
+def uninstalling_words(clause: str) -> str:
+    """Return what a clause sets by which no route that it permits is installed, "" for nothing."""
+    match = _UNINSTALLED.search(clause)
+    return match[0] if match else ""
 
 
 def installs_none(path: str, value: Value) -> bool:
@@ -41,10 +52,33 @@ def shuts_detection(path: str, parts: Mapping[str, Value]) -> bool:
         path: of the fact.
         parts: facts about the profiles and the groups that use them. The only profile is in use in any case.
     """
+    return path.endswith("shutdown]") and _is_of_used_profile(path, parts)
+
+
+def _is_of_used_profile(path: str, parts: Mapping[str, Value]) -> bool:
     match = _PROFILE.fullmatch(path)
     if match is None or match[1] is None or sum(map(bool, map(_DEFINED.fullmatch, parts))) == 1:
         return match is not None
     return any(_USED.fullmatch(part) and value == match[1] for part, value in parts.items())
+
+
+def peer_without_detection(path: str, value: Value) -> str:
+    """Return the neighbor for which a fact states that BFD is shut, "" for any other fact."""
+    match = _PEER.fullmatch(path)
+    return match[1] if match and value != "false" else ""
+
+
+def fact_of_waiting(facts: Mapping[str, Value]) -> str:
+    """Return the fact by which the BFD of all sessions waits for the other end (`passive-mode` of FRR), "" if none."""
+    found = [path for path, value in facts.items() if path.startswith(_BFD) and value != "false"]
+    waiting = [path for path in found if path.endswith(" passive-mode]")]
+    if not waiting:
+        return ""
+    parts = {path: value for path, value in facts.items() if path.startswith("structure/b")}
+    return next((path for path in waiting if _is_of_used_profile(path, parts)), "")
+
+
+_BFD = "bfd/setting["
 
 
 def fact_that_shuts(facts: Mapping[str, Value]) -> str:

@@ -19,6 +19,7 @@ from tests.audit.faults import (
     preferences,
     routes,
     sessions,
+    settings,
     traffic,
 )
 from tests.audit.faults.edits import UnchangedError
@@ -42,6 +43,7 @@ GROUPS = {
     "incomplete": incomplete.KINDS,
     "misfits": misfits.KINDS,
     "routes": routes.KINDS,
+    "settings": settings.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})

@@ -60,7 +60,9 @@ PLACED = [
     ("notifications without priority", "nxos"), ("log server of the fabric", "eos"),
     ("undefined load balancing", "junos"), ("inactive BFD", "junos"),
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
-    ("an aggregate over other racks", "frr"),
+    ("an aggregate over other racks", "frr"), ("both ends of BFD wait", "frr"), ("half of the routes", "frr"),
+    ("a confederation of nobody", "frr"), ("an undefined map of an aggregate", "frr"), ("an undefined VRF", "frr"),
+    ("a role without an answer", "frr"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]

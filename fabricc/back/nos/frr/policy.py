@@ -8,7 +8,19 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import ANY, COMMUNITY_OF
-from fabricc.back.reading import Block, Captured, Document, Each, Entry, Keep, Row, Scope, Silent, StoredValue
+from fabricc.back.reading import (
+    Block,
+    Captured,
+    Document,
+    Each,
+    Entry,
+    Fact,
+    Keep,
+    Row,
+    Scope,
+    Silent,
+    StoredValue,
+)
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -101,6 +113,7 @@ ROWS: Sequence[Row] = (
         )),
     )),
     *(Keep(f"{keyword} protocol bgp route-map <word>", f"{keyword} source") for keyword in ANY),
+    *(Fact(f"{keyword} nht bgp route-map <word>", f"bgp/setting[{keyword} nht bgp route-map]") for keyword in ANY),
 )  # fmt: skip
 """Rows other than those of processes."""
 _OF_FABRIC = frozenset({"action", *ANY, "community_list", "local_preference", "add_community", "source"})
