@@ -5,21 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import tenants
+from fabricc.back.nos.cumulus import services, tenants
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, Release, has
-from fabricc.back.nos.cumulus.services import (
-    ACCESS,
-    ITSELF,
-    LOGIN_PORTS,
-    SSH,
-    UNUSABLE_PASSWORD,
-    factory_tree,
-    hashing_tree,
-    lldp_settings,
-    login_switches,
-    server_settings,
-    servers_by_address,
-)
 from fabricc.back.nos.cumulus.startup import (
     File,
     constant_rows,
@@ -48,7 +35,7 @@ if TYPE_CHECKING:
 def rows(release: Release) -> Sequence[Row]:
     """Return what is below `system`, `service` and `acl`."""
     placed: list[tuple[str, Row]] = []
-    for kind, (place, settings) in server_settings(release).items():
+    for kind, (place, settings) in services.server_settings(release).items():
         here = f"management/{kind}[{{0}}]"
         keyed = (Keep("key <integer>", "key"),) if kind == "ntp" and has(release.name, NTP_KEYS) else ()
         below: tuple[Row, ...] = (
@@ -63,7 +50,9 @@ def rows(release: Release) -> Sequence[Row]:
         placed.append((place, node_part(kind, *below)))
     lldp = node_part(
         "lldp",
-        *constant_rows({key: value for key, value in lldp_settings(release).items() if key != "state"}),
+        *constant_rows(
+            {key: value for key, value in services.lldp_settings(release).items() if key != "state"}
+        ),
         Silent("state enabled"),
         Fact("state disabled", "lldp/enabled", "false"),
         Fact("tx-interval <integer>", "lldp/interval_s"),
@@ -82,7 +71,7 @@ def rows(release: Release) -> Sequence[Row]:
     )
     placed += [(release.lldp, lldp), (release.snmp, snmp)]
     own: list[Row] = [
-        *constant_rows(factory_tree(release)),
+        *constant_rows(services.factory_tree(release)),
         Fact("hostname <word>", "system/hostname"),
         node_part(
             "message", Fact("pre-login <word>", "management/banner", join_banner), Silent("post-login <word>")
@@ -90,7 +79,7 @@ def rows(release: Release) -> Sequence[Row]:
         node_part(
             "forwarding",
             Fact("hash-seed <integer>", "system/hash_seed"),
-            *constant_rows(hashing_tree(release)),
+            *constant_rows(services.hashing_tree(release)),
             needed=True,
         ),
         node_part(
@@ -144,21 +133,21 @@ def _login_rows(release: Release) -> tuple[Row, ...]:
     order = table_part("authentication-order", "<integer>", Keep("<word>", "method"))
     if release.login_list:
         order = node_part("authentication", Entry("order <word>", "methods"))
-    return *(_protocol_rows(protocol, release) for protocol in LOGIN_PORTS), order
+    return *(_protocol_rows(protocol, release) for protocol in services.LOGIN_PORTS), order
 
 
 def _protocol_rows(protocol: str, release: Release) -> Row:
     """Return the rows about servers of one protocol that check logins."""
     server: tuple[Row, ...] = (
-        fixed_text(f"port: {LOGIN_PORTS[protocol]}"),
+        fixed_text(f"port: {services.LOGIN_PORTS[protocol]}"),
         Keep("secret <word>", "secret"),
         *((Keep("prefer-ip-version 6", "version"),) if protocol == "tacacs" else ()),
     )
-    if servers_by_address(protocol, release):
+    if services.servers_by_address(protocol, release):
         servers = table_part("server", "<word>", Keep("priority <integer>", "priority"), *server)
     else:
         servers = table_part("server", "<integer>", Keep("host <word>", "host"), *server)
-    switches = constant_rows(login_switches(protocol, release))
+    switches = constant_rows(services.login_switches(protocol, release))
     return node_part(protocol, *switches, fixed_text(f"vrf: {MANAGEMENT_VRF}"), servers)
 
 
@@ -168,7 +157,7 @@ def finish(file: File) -> None:
     tenants.finish_system(file)
     _finish_users(file, root)
     _finish_ntp_keys(file, root)
-    for kind, (place, _) in server_settings(release).items():
+    for kind, (place, _) in services.server_settings(release).items():
         above = (place, kind, *((MANAGEMENT_VRF,) if place == "service" else ()))
         servers = table_entries_at(root, *above, "server")
         if servers:
@@ -238,7 +227,7 @@ def _finish_logins(file: File, root: Scope, release: Release) -> None:
     place = "authentication" if release.login_list else "authentication-order"
     order = scope_at(aaa, place)
     used = []
-    for protocol in LOGIN_PORTS:
+    for protocol in services.LOGIN_PORTS:
         file.note_expected(("system", "aaa", protocol, "server"), f"management/{protocol}/servers")
         if (section := scope_at(aaa, protocol)) is not None:
             _finish_servers(file, section, protocol, release)
@@ -252,7 +241,7 @@ def _finish_logins(file: File, root: Scope, release: Release) -> None:
 def _finish_servers(file: File, section: Scope, protocol: str, release: Release) -> None:
     """State the servers of one protocol in the order of their priorities."""
     ranked: list[tuple[int, str, int]] = []
-    by_address = servers_by_address(protocol, release)
+    by_address = services.servers_by_address(protocol, release)
     for key, server in table_entries_at(section, "server").items():
         own = (key, server.line)
         rank, line = server.values.get("priority", (0, 0)) if by_address else own
@@ -338,13 +327,13 @@ def _finish_access(file: File, root: Scope) -> None:
             protocol = str(facts.get(path + "protocol", ""))
             if not (closed or permits or source) and protocol in ("", "tcp") and _names_login(facts, path):
                 closed, early = True, 0 if networks else rule.line
-            if permits and source == ITSELF["ipv4"] and protocol not in own:
+            if permits and source == services.ITSELF["ipv4"] and protocol not in own:
                 own.add(protocol)
             elif permits and source:
                 networks.setdefault(source, lines[path + "source"][1])
             elif permits:
                 opening = opening or lines[path + "action"][1]
-        if name == ACCESS and networks:
+        if name == services.ACCESS and networks:
             shut = closed and name in bound and "inbound" in bound[name].values
             value = ",".join(sorted(networks)) + ("" if shut else ", and everyone else")
             line = (not shut and opening) or next(iter(networks.values()))
@@ -358,7 +347,7 @@ def _finish_access(file: File, root: Scope) -> None:
 def _names_login(facts: Mapping[str, Value], rule: str) -> bool:
     """Return whether a rule is about every port of TCP, or about that of SSH among others."""
     ports = [path for path in facts if path.startswith(f"{rule}tcp[")]
-    return not ports or f"{rule}tcp[{SSH}]" in ports
+    return not ports or f"{rule}tcp[{services.SSH}]" in ports
 
 
 _PRINTED_HASH = re.compile(r"(hashed-password['\"]?: *)(['\"])\*\2")
@@ -372,8 +361,8 @@ def restore_hashes(running: str, planned: str) -> str:
     hashes = {name: value for name, value, _ in _list_hashes(planned)}
     lines = running.split("\n")
     for name, value, line in _list_hashes(running):
-        stated = hashes.get(name, UNUSABLE_PASSWORD)
-        if value == UNUSABLE_PASSWORD != stated and lines[line - 1].count("hashed-password") == 1:
+        stated = hashes.get(name, services.UNUSABLE_PASSWORD)
+        if value == services.UNUSABLE_PASSWORD != stated and lines[line - 1].count("hashed-password") == 1:
             word = format_scalar(stated).replace("\\", r"\\")
             lines[line - 1] = _PRINTED_HASH.sub(rf"\g<1>{word}", lines[line - 1])
     return "\n".join(lines)

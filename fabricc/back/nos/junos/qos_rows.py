@@ -7,13 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.junos.qos import (
-    ALPHA_OFFSET,
-    DEFAULT_ACTION,
-    DEFAULT_POLL_MS,
-    DEFAULT_POLLS,
-    DEFAULT_RECOVERY_MS,
-)
+from fabricc.back.nos.junos import qos
 from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import SPELLINGS, PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
@@ -68,7 +62,7 @@ def _of_unit(number: Value, word: str, below: str) -> Mapping[str, Value]:
 
 def _partition_threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None]:
     if (direction, partition) == ("ingress", "lossless"):
-        return {"dynamic_th": threshold - ALPHA_OFFSET}
+        return {"dynamic_th": threshold - qos.ALPHA_OFFSET}
     return {
         f"{QOS} shared-buffer {direction} buffer-partition {partition} dynamic-threshold {threshold}": "true"
     }
@@ -447,13 +441,13 @@ def _lossless_points(
 def _watchdog_facts(watchdog: Scope) -> Stated:
     """Timers of a profile; what it leaves out is at Junos's default."""
     values, line = watchdog.values, watchdog.line
-    poll_ms, polled = values.get("poll_ms", (DEFAULT_POLL_MS, line))
-    polls, counted = values.get("polls", (DEFAULT_POLLS, line))
+    poll_ms, polled = values.get("poll_ms", (qos.DEFAULT_POLL_MS, line))
+    polls, counted = values.get("polls", (qos.DEFAULT_POLLS, line))
     return [
         ("poll_ms", poll_ms, polled),
         ("detect_ms", int(poll_ms) * int(polls), counted),
-        ("restore_ms", *values.get("restore_ms", (DEFAULT_RECOVERY_MS, line))),
-        ("action", *values.get("action", (DEFAULT_ACTION, line))),
+        ("restore_ms", *values.get("restore_ms", (qos.DEFAULT_RECOVERY_MS, line))),
+        ("action", *values.get("action", (qos.DEFAULT_ACTION, line))),
     ]
 
 

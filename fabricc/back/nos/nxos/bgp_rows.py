@@ -14,6 +14,7 @@ from fabricc.back.nos.cli_dialect import (
     state_static,
     static_rows,
 )
+from fabricc.back.nos.nxos import sessions
 from fabricc.back.nos.nxos.bgp import (
     COMMUNITY_OF,
     DEFAULT_TIMERS_S,
@@ -22,15 +23,6 @@ from fabricc.back.nos.nxos.bgp import (
     community_word,
 )
 from fabricc.back.nos.nxos.policy import state_communities
-from fabricc.back.nos.nxos.sessions import (
-    NO_TEMPLATE,
-    OF_PEERS,
-    UNICAST,
-    family_policy,
-    inherit_templates,
-    map_name,
-    state_session,
-)
 from fabricc.back.nos.nxos.tenants import NEXT_HOP, tenant_vrfs
 from fabricc.back.nos.nxos.words import (
     DISCARD,
@@ -155,7 +147,7 @@ _PEER: Sequence[Row] = (
             enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging,
             bmp-activate-server, port, dscp, bfd multihop, bfd singlehop
         """)
-        for row in _named_rows(head, OF_PEERS)
+        for row in _named_rows(head, sessions.OF_PEERS)
     ),
     *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
         bfd multihop, bfd singlehop, dynamic-capability, disable-connected-check, transport, capability,
@@ -357,21 +349,21 @@ def _state_process(
     for family, scope in sorted(process.each("family").items(), reverse=True):
         _state_family(document, path, str(family), scope, united)
     templates = {
-        name: (template, list(family_policy(template, template, united)))
+        name: (template, list(sessions.family_policy(template, template, united)))
         for name, scope in process.each("template").items()
-        for template in [inherit_templates(scope, process)]
+        for template in [sessions.inherit_templates(scope, process)]
     }
     for name, (template, _) in templates.items() if not path else ():
         state_part(document, f"peer_template[{name}]", template)
     for name, scope in process.each("neighbor").items():
-        peer = inherit_templates(scope, process)
+        peer = sessions.inherit_templates(scope, process)
         named, line = peer.values.get("template", ("", 0))
-        template, policy = templates.get(named, (NO_TEMPLATE, []))
-        if named and template is NO_TEMPLATE:
+        template, policy = templates.get(named, (sessions.NO_TEMPLATE, []))
+        if named and template is sessions.NO_TEMPLATE:
             put(f"unread[inherit peer {named}]", "no template has this name", line)
-        if peer.each("family") or template is NO_TEMPLATE:
-            policy = list(family_policy(template, peer, united))
-        state_session(document, path, str(name), peer, template.values | peer.values, policy)
+        if peer.each("family") or template is sessions.NO_TEMPLATE:
+            policy = list(sessions.family_policy(template, peer, united))
+        sessions.state_session(document, path, str(name), peer, template.values | peer.values, policy)
     tenants = tenant_vrfs(document)
     for name, instance in process.each("vrf").items():
         if name in tenants:
@@ -400,8 +392,8 @@ def _state_family(
     for leaf, (value, line) in scope.values.items():
         if leaf in _OF_FAMILY:
             put(f"{base}/family[{family}]/{leaf}", value, line)
-            if family in UNICAST:
-                put(f"{base}/{leaf}", map_name(united, family, value), line)
+            if family in sessions.UNICAST:
+                put(f"{base}/{leaf}", sessions.map_name(united, family, value), line)
         elif leaf.startswith(_SETTING):
             put(f"{base}/setting[{family} {leaf.removeprefix(_SETTING)}]", value, line)
         elif leaf == "route targets":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos import words
+from fabricc.back.nos.nxos import qos, words
 from fabricc.back.nos.nxos.active_policies import (
     DEFAULT_CLASS,
     SETTING_OF,
@@ -14,12 +14,6 @@ from fabricc.back.nos.nxos.active_policies import (
     paused_groups,
 )
 from fabricc.back.nos.nxos.foreign.switching import OWN
-from fabricc.back.nos.nxos.qos import (
-    DEFAULT_RESTORE,
-    DEFAULT_SHUTDOWN,
-    DEFAULT_WATCHDOG_INTERVAL_MS,
-    idle_queues,
-)
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, rows
 
 if TYPE_CHECKING:
@@ -285,11 +279,11 @@ def _state_watchdog(document: Document) -> None:
     if "watchdog" not in values:
         return
     _, on = values["watchdog"]
-    interval, line = values.get("watchdog interval", (DEFAULT_WATCHDOG_INTERVAL_MS, on))
+    interval, line = values.get("watchdog interval", (qos.DEFAULT_WATCHDOG_INTERVAL_MS, on))
     document.put("watchdog/poll_ms", interval, line)
     for leaf, name, default in (
-        ("detect", "shutdown", DEFAULT_SHUTDOWN),
-        ("restore", "restore", DEFAULT_RESTORE),
+        ("detect", "shutdown", qos.DEFAULT_SHUTDOWN),
+        ("restore", "restore", qos.DEFAULT_RESTORE),
     ):
         multiple, line = values.get(f"watchdog {name}", (default, on))
         document.put(f"watchdog/{leaf}_ms", int(interval) * int(multiple), line)
@@ -335,7 +329,7 @@ def _state_parts(document: Document) -> None:
             given = {
                 int(str(queue)): block.values.get("share", ("", 0))[0] for queue, block in queues_.items()
             }
-            put(f"platform/queuing[{name}]/idle", idle_queues(given), policy.line)
+            put(f"platform/queuing[{name}]/idle", qos.idle_queues(given), policy.line)
 
 
 def _state_settings(document: Document, name: str, block: Scope) -> None:
