@@ -67,7 +67,7 @@ def model_at_release(model: SwitchModel, nos: str, release: str) -> SwitchModel:
     for figures in model.releases.get(nos, ()):
         if figures.since is not None and number < release_numbers(figures.since):
             continue
-        if figures.until is not None and number > release_numbers(figures.until):
+        if figures.until is not None and number[: len(until := release_numbers(figures.until))] > until:
             continue
         settings = dict(model.nos[nos])
         if "sku" in settings:

@@ -81,7 +81,7 @@ def examine_fabric(
     models = Models(load_catalog()[0])
     for device in found.devices.values():
         if device.kind is Kind.SWITCH:
-            models.of(device.model, device.system)  # once, for all workers
+            models.of(device)  # once, for all workers
     digests = Digests()
     reported: list[Finding] = []
     for kind in (Kind.HOST, Kind.SWITCH):

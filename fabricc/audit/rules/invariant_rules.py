@@ -90,7 +90,7 @@ def prove_switch(
     statement: Statement, sessions: Sessions, models: switch_views.Models, cnp: int | None
 ) -> ProvedSwitch:
     """Run the rules on one switch."""
-    known = models.of(statement.device.model, statement.device.system)
+    known = models.of(statement.device)
     seen = switch_views.view_of(statement, known, cnp)
     _connect_sessions(seen, statement, sessions)
     name = statement.name

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass, replace
-from fabricc.catalog.model import AnnexFigures, Buffers, Catalog, Pools, SwitchModel
+from fabricc.catalog.model import AnnexFigures, Buffers, Catalog, HeadroomRow, Pools, SwitchModel
+from fabricc.catalog.support import model_at_release, release_numbers
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import NO_CAGE, Direction, Management, Peer, Port, Switch
 from fabricc.fabric.qos import SwitchQos, TrafficClass
@@ -23,6 +24,8 @@ from fabricc.rules.classes import classes_of, group_of, priority_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from fabricc.facts.statement import Device
 
 
 HOST_M, SWITCH_M = 5, 40
@@ -62,22 +65,39 @@ class Models:
     """The models of the folder's devices, each looked up once."""
 
     catalog: Catalog
-    known: dict[tuple[str | None, str], ModelPorts] = field(default_factory=dict)
+    known: dict[tuple[str | None, str, str], ModelPorts] = field(default_factory=dict)
 
-    def of(self, name: str | None, system: str) -> ModelPorts:
-        """Return the catalog's model under a system; a permissive one if unknown."""
-        if (name, system) not in self.known:
-            self.known[name, system] = self._find(name, system)
-        return self.known[name, system]
+    def of(self, device: Device) -> ModelPorts:
+        """Return the catalog's model of a device under its system and release; a permissive one if unknown."""
+        key = device.model, device.system, device.release
+        if key not in self.known:
+            self.known[key] = self._find(*key)
+        return self.known[key]
 
-    def _find(self, name: str | None, system: str) -> ModelPorts:
+    def _find(self, name: str | None, system: str, release: str) -> ModelPorts:
         if name is None or name not in self.catalog.switches:
             return ModelPorts(UNKNOWN, {})
-        model = self.catalog.switches[name]
+        model = _model_at(self.catalog.switches[name], system, release)
         cages = cages_of(model, system)
         if model.buffers.formula is None:
             model = replace(model, buffers=replace(model.buffers, formula=_FORMULA))
         return ModelPorts(model, cages)
+
+
+def _model_at(model: SwitchModel, system: str, release: str) -> SwitchModel:
+    """Return the switch on a release; on an unknown one, with the least headroom that a release needs."""
+    figures = model.releases.get(system, ())
+    if not figures or release_numbers(release):
+        return model_at_release(model, system, release)
+    tables = [each.buffers for each in figures]
+    if all(each.since is not None or each.until is not None for each in figures):
+        tables.append(model.buffers)
+    rows: dict[tuple[int, int], HeadroomRow] = {}
+    for row in (row for table in tables for row in table.rows):
+        key = row.speed_gbps, row.cable_m
+        if key not in rows or row.xoff_bytes < rows[key].xoff_bytes:
+            rows[key] = row
+    return replace(model, buffers=replace(tables[-1], rows=tuple(rows.values())))
 
 
 def direction_of(statement: Statement, port: str) -> Direction | None:
