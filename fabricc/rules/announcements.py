@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import sends_communities_unstated
+from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
@@ -166,7 +166,10 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
 
     Another file than that of the routing daemon may state the loopback.
     """
-    if not statement.facts_below("loopback/ip"):
+    whole = defaults.states_addresses_in_one_file(statement.device.system) and any(
+        statement.addresses.values()
+    )
+    if not (whole or statement.facts_below("loopback/ip")):
         return
     maps = _connected_maps(statement)
     clauses = [str(v) for path, v in statement.facts_below("route_map[").items() if first_key(path) in maps]
@@ -376,7 +379,7 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with other switches whose import reads communities, and which send none."""
-    unsent = ("false",) if sends_communities_unstated(statement.device.system) else _UNSET
+    unsent = ("false",) if defaults.sends_communities_unstated(statement.device.system) else _UNSET
     read = {
         first_key(path)
         for path, value in statement.facts_below("route_map[").items()

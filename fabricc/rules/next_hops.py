@@ -47,6 +47,7 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
         return ()
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
     management = parse_addresses([str(statement.rest.get("management/address", ""))])
+    bare = _needs_no_subnets(statement)
     found = []
     for path in routes:
         scope = path.rpartition(_ROUTE)[0]
@@ -63,7 +64,7 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
             for each in mine
         ]
         for hop in _next_hops(str(statement.rest[path])):
-            if not any(each.version == hop.version for each in inside):
+            if not any(each.version == hop.version for each in inside) and not (bare and not scope):
                 continue  # the subnets of the routing instance are not known
             if f"{path}/setting[{hop} interface]" in statement.rest:
                 continue  # the route names the port that leads to the next hop
@@ -88,6 +89,16 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     if not found or not states_all_addresses(statement, own, borrowing=True):
         return ()
     return tuple(each._replace(idle=_idle_port(statement, own, each.hop, routes)) for each in found)
+
+
+def _needs_no_subnets(statement: Statement) -> bool:
+    """Return whether a switch states its loopback, and all its sessions are with link-local addresses of ports."""
+    names = [name for vrf, name in statement.sessions if not vrf]
+    return bool(
+        names
+        and statement.facts_below("loopback/ip")
+        and not any(is_address(name) and not ip_address(name).is_link_local for name in names)
+    )
 
 
 _ON_LINK = re.compile(r"on-?link", re.IGNORECASE)

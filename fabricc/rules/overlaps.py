@@ -14,7 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import path_pattern
-from fabricc.facts.statement import Statement, session_path
+from fabricc.facts.statement import Statement, scope_of, session_path
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 OVERLAP = "FAB9681"
-_LOOPBACK = "loopback/ipv4"
 _REMEDY = "Correct the address or the prefix length of the port with the wrong one."
 
 
@@ -235,6 +234,26 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
 
 
+def _ports_of_other_instances(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over a port, of whatever address its neighbor has, that is in another routing instance."""
+    moved = [
+        key
+        for key, session in sessions.stated.items()
+        if session.enabled
+        and key[1] in statement.ports
+        and scope_of(str(statement.of(key[1], "vrf") or "")) != scope_of(key[0])
+    ]
+    for vrf, port in moved:
+        where = str(statement.of(port, "vrf") or "default")
+        message = (
+            f"{statement.name}: the session over {port} is of the routing instance {vrf or 'default'}, the port of "
+            f"{where}: no session comes up"
+        )
+        paths = (f"{PORT}{port}]/vrf", session_path((vrf, port), "remote_asn"))
+        remedy = "Move the port or the session to the other routing instance."
+        yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+
+
 def _sessions_outside(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the external sessions whose neighbor is in no prefix of a port of the default routing instance."""
     beyond = [
@@ -319,21 +338,24 @@ def _first_of(addresses: list[IPv4Interface | IPv6Interface], version: int) -> s
 
 
 def _wide_loopbacks(fabric: Switches) -> Iterator[Report]:
-    """Report loopbacks with a subnet in which other switches have their router identifiers."""
-    if not any(summary.loopback for summary in fabric.summaries.values()):
-        return
+    """Report loopbacks with a subnet in which other switches have their loopbacks or router identifiers."""
+    wide = [
+        (name, text, own)
+        for name, summary in fabric.summaries.items()
+        for text in summary.loopbacks
+        if (own := parse_block(text)) and own.length < own.bits
+    ]
     others = [
         (name, block)
-        for name, summary in fabric.summaries.items()
-        if summary.router_id and (block := parse_block(summary.router_id))
+        for name, summary in (fabric.summaries.items() if wide else ())
+        for text in (summary.router_id, *summary.loopbacks)
+        if text and (block := parse_block(text.partition("/")[0]))
     ]
-    for name, summary in fabric.summaries.items():
-        own = parse_block(summary.loopback) if summary.loopback else None
-        inside = next((each for each, block in others if own and each != name and own.covers(block)), "")
-        if inside:
-            message = f"{name} has {summary.loopback} at its loopback, which covers the address of {inside}"
-            remedy = "Give the loopback its address alone, with the length 32."
-            path = (_LOOPBACK,)
+    for name, text, own in wide:
+        if inside := next((each for each, block in others if each != name and own.covers(block)), ""):
+            message = f"{name} has {text} at its loopback, which covers the address of {inside}"
+            remedy = f"Give the loopback its address alone, with the length {own.bits}."
+            path = (f"loopback/ipv{own.family}",)
             yield Report(OVERLAP, name, path, message, "wide loopback", Severity.WARNING, remedy)
 
 
@@ -343,5 +365,6 @@ RULES = (
     FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),
+    SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _ports_of_other_instances),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _own_neighbors),
 )

@@ -144,7 +144,7 @@ class Summary(NamedTuple):
         limit: the smallest number of prefixes that ends a session to an upper switch or with EVPN, and its path.
         beside_limits: the same of sessions to another ToR, with its name.
         to_hosts: paths of static routes whose next hops are hosts.
-        loopback: the address of a loopback with the length of a subnet, "" for none.
+        loopbacks: the addresses of the loopback.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -169,7 +169,7 @@ class Summary(NamedTuple):
     overlay: Overlay | None = None
     distinguishers: tuple[tuple[str, str], ...] = ()
     to_hosts: tuple[str, ...] = ()
-    loopback: str = ""
+    loopbacks: tuple[str, ...] = ()
 
 
 class Subnet(NamedTuple):

@@ -94,7 +94,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         attached, min(limits, default=None), any(inner.values()), remote,
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
-        routes_to_hosts(statement), _wide_loopback(statement),
+        routes_to_hosts(statement), _loopback_addresses(statement),
     )  # fmt: skip
 
 
@@ -140,9 +140,9 @@ def _leads_to(statement: Statement, server: str) -> bool:
     return any("/" in each and address in ip_interface(each).network for each in subnets)
 
 
-def _wide_loopback(statement: Statement) -> str:
-    text = str(statement.rest.get("loopback/ipv4", ""))
-    return text if "/" in text and not text.endswith("/32") else ""
+def _loopback_addresses(statement: Statement) -> tuple[str, ...]:
+    texts = (statement.rest.get(f"loopback/{family}") for family in ("ipv4", "ipv6"))
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")
@@ -187,10 +187,11 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
 def _host_prefixes(
     statement: Statement, ports: Iterable[str], used: frozenset[str]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return of each family the addresses of routed ports over which no session leads, and their paths."""
+    """Return of each family the addresses of routed ports in use over which no session leads, and their paths."""
     found: dict[str, list[tuple[str, str]]] = {}
     for port in ports:
-        if statement.of(port, "vrf") is None and port not in used:
+        shut = statement.of(port, "enabled") == "false"
+        if not shut and statement.of(port, "vrf") is None and port not in used:
             for leaf in ("ipv4", "ipv6"):
                 text = statement.of(port, leaf)
                 if isinstance(text, str) and "/" in text and not text.startswith("fe80"):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _LOOPBACK = re.compile(r"platform/filter_input\[lo0 (inet6?)\]")
 """Junos filters what arrives for the routing engine at the loopback."""
 _TERM = re.compile(r"platform/filter\[([^]]+)\]/(\d+)/(\w+)")
-_GROUP = "control_plane/access_list_in"
-_STARTS = (_GROUP, "platform/filter_input[", "acl[")
+_GROUPS = {"control_plane/access_list_in": False, "control_plane/ipv6_access_list_in": True}
+_STARTS = (*_GROUPS, "platform/filter_input[", "acl[")
 _LIST = re.compile(r"access_list\[([^]]+)\]/(\d+)")
 _BOUND = re.compile(r"acl\[([^]]+)\]/bound")
 _RULE = re.compile(r"acl\[([^]]+)\]/rule\[(\d+)\]/(action|protocol|source|(?:tcp|udp)\[(\d+)\])")
@@ -37,8 +37,8 @@ def filters_before_cpu(facts: Mapping[str, Value]) -> list[CpuFilter]:
     for path, value in facts.items():
         if not path.startswith(_STARTS):
             continue
-        if path == _GROUP:
-            found.append(CpuFilter(str(value), False, _list_rules(facts, str(value))))
+        if path in _GROUPS:
+            found.append(CpuFilter(str(value), _GROUPS[path], _list_rules(facts, str(value))))
         elif match := _LOOPBACK.fullmatch(path):
             found.append(CpuFilter(str(value), match[1] == "inet6", _term_rules(facts, str(value))))
         elif (match := _BOUND.fullmatch(path)) and "inbound" in str(value):

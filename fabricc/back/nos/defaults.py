@@ -50,6 +50,11 @@ def ospf_defaults(system: str) -> OspfDefaults | None:
     return OspfDefaults() if system in ("eos", "nxos", "frr") else None
 
 
+def states_addresses_in_one_file(system: str) -> bool:
+    """Return whether a system has the addresses of ports and loopbacks in one file."""
+    return system in _WHOLE or system == "cumulus"
+
+
 def classifies_by_default(system: str) -> bool:
     """Return whether a routed port of a system puts packets into classes by their code points without a statement."""
     return system in _CLASSIFIES

@@ -41,7 +41,7 @@ def spec_of(system: str, form: str = "plain") -> str:
     Args:
         system: of all switches.
         form: `plain` for four racks with four uplinks a ToR, `planes` for two planes, `storage` for storage nodes with
-            a lossless class of their own, `tenants` for EVPN with VRFs.
+            a lossless class of their own, `tenants` for EVPN with VRFs, `unnumbered` and `ipv6` for other links.
     """
     if form == "tenants":
         text = tenanted.spec_text(system)
@@ -55,10 +55,15 @@ def spec_of(system: str, form: str = "plain") -> str:
         return text.replace(hosts, _PLANES).replace("management:\n", "planes: 2\nmanagement:\n")
     if form == "storage":
         return text.replace(hosts, _GROUPS).replace("  cnp:", "  storage: {dscp: 34, lossless: true}\n  cnp:")
-    return text.replace(hosts, "{model: dgx-b200, racks: 4, hosts_per_rack: 2, wiring: rack}")
+    text = text.replace(hosts, "{model: dgx-b200, racks: 4, hosts_per_rack: 2, wiring: rack}")
+    return text.replace("management:\n", _LINKS.get(form, "") + "management:\n")
 
 
 FORMS = ("plain", "planes", "storage", "tenants")
+_LINKS = {
+    "unnumbered": "addressing: {fabric_links: unnumbered}\n",
+    "ipv6": "addressing: {family: ipv6}\n",
+}
 _PLANES = "{model: hgx-b300-2x400, racks: 2, hosts_per_rack: 1, wiring: rack}"
 _GROUPS = (
     "{groups: [{name: compute, model: grand-teton, racks: 2, hosts_per_rack: 1}, "
@@ -128,7 +133,7 @@ def read_sound(system: str, hosts: bool = False, form: str = "plain") -> Sound:
 
 
 def audit_altered(
-    system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False
+    system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False, form: str = "plain"
 ) -> list[Finding]:
     """Return what the audit finds in the fabric when the texts of some switches are replaced.
 
@@ -136,9 +141,13 @@ def audit_altered(
         system: of the fabric.
         altered: switch -> its texts.
         hosts: whether the folder also has the files of the hosts.
+        form: as of `spec_of`.
     """
     with TemporaryDirectory() as folder:
-        devices = {**read_sound(system).devices, **(collect_texts(Path(folder), altered) if altered else {})}
+        devices = {
+            **read_sound(system, form=form).devices,
+            **(collect_texts(Path(folder), altered) if altered else {}),
+        }
         if hosts:
             devices |= read_sound(system, hosts=True).devices
         return find_all(ours.infer_fabric(devices))

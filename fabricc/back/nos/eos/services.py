@@ -300,6 +300,7 @@ ROWS: Sequence[Row] = (
     Block("system control-plane", "", (
         Keep(f"ip access-group <word> {_VRF} in", "control plane"),
         Fact("ip access-group <word> in", "control_plane/access_list_in"),
+        Fact("ipv6 access-group <word> in", "control_plane/ipv6_access_list_in"),
     )),
     Fact("vrf instance MGMT", "platform/management_vrf", words.MANAGEMENT_VRF),
     Block("management ssh", "", (

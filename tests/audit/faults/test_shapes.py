@@ -1,0 +1,71 @@
+"""Faults of fabrics with IPv6 or unnumbered links are found at their lines, as those of plain fabrics are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.audit.faults.edits import add, replace
+from tests.audit.faults.fabric import audit_altered, build_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.audit.faults.edits import Files
+
+CPU = """\
+ipv6 access-list CPU
+   10 deny tcp any any eq bgp
+   20 permit ipv6 any any
+!
+system control-plane
+   ipv6 access-group CPU in
+!
+"""
+CASES = [
+    ("unnumbered", "eos", "rack002-leaf", "FAB9679", "   vrf RED",
+     replace(r"(^   description x0\d .*\n)", r"\1   vrf RED\n", count=1)),
+    ("unnumbered", "nxos", "x01", "FAB9680", "ip route 198.51.100.0/24 192.0.2.77",
+     add("ip route 198.51.100.0/24 192.0.2.77\n", before="^vrf context")),
+    ("ipv6", "eos", "rack002-leaf", "FAB9662", "   10 deny tcp any any eq bgp",
+     add(CPU, before="^router bfd")),
+    ("ipv6", "nxos", "rack002-leaf", "FAB9681", "  ipv6 address fd00:0:2::4/120",
+     replace(r"fd00:0:2::4/128", "fd00:0:2::4/120")),
+]  # fmt: skip
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize(("form", "system", "name", "code", "line", "edit"), CASES)
+def test_a_fault_is_found_at_its_line(
+    form: str, system: str, name: str, code: str, line: str, edit: Callable[[Files], Files]
+) -> None:
+    files = edit(dict(build_texts(system, form)[name]))
+    found = audit_altered(system, {name: files}, form=form)
+    ((file, text),) = files.items()
+    lines = {
+        text.split("\n")[each.line - 1]
+        for each in found
+        if (each.code, each.file) == (code, f"{name}/{file}")
+    }
+    assert line in lines
+
+
+def test_loopbacks_without_an_address_are_found_on_all_switches() -> None:
+    edit = replace(r"(?<=^interface Loopback0\n)(.*\n)*?   ip address .*\n", "")
+    texts = {name: edit(dict(files)) for name, files in build_texts("eos", "unnumbered").items()}
+    found = audit_altered("eos", texts, form="unnumbered")
+    assert {each.file.partition("/")[0] for each in found if each.code == "FAB9676"} >= {"rack001-leaf"}
+
+
+def test_subnets_of_shut_ports_need_not_be_announced() -> None:
+    files = build_texts("nxos")["rack002-leaf"]
+    kept = replace(r"^ip prefix-list CONNECTED-V4 seq 10 .*\n", "")(dict(files))
+    shut = replace(r"^(  description rack\d+-host.*\n)((?:  .*\n)*?)  no shutdown\n", r"\1\2  shutdown\n")(
+        kept
+    )
+    codes = [
+        {each.code for each in audit_altered("nxos", {"rack002-leaf": each}) if "rack002-leaf" in each.file}
+        for each in (kept, shut)
+    ]
+    assert ["FAB9676" in each for each in codes] == [True, False]
