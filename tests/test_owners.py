@@ -33,7 +33,8 @@ FUNCTIONS = {
     "describe_share": "fabric/capacity/remainder.py", "review_variant": "operate/change/variant.py",
     "describe_kept_share": "operate/change/order_text.py", "encode_wave": "operate/change/order_text.py",
     "overlapping_blocks": "rules/overlaps.py", "repeated_numbers": "rules/duplicates.py",
-    "find_outliers": "rules/outliers.py",
+    "find_outliers": "rules/outliers.py", "split_list_path": "facts/paths.py",
+    "find_placeholders": "facts/substitution.py", "find_lines": "facts/substitution.py",
     "run_switch_rules": "rules/registry.py", "run_fabric_rules": "rules/registry.py",
 }  # fmt: skip
 """The answer to a question -> its only definition."""

@@ -22,6 +22,7 @@ from fabricc.audit.device import PackedDevice, devices_of, parts_in
 from fabricc.audit.ends import place_statements
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import Parts, pack_value, parts_of, value_of
+from fabricc.facts.substitution import Blank, asn_placeholder, find_placeholders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,19 +66,6 @@ class _Coordinate(NamedTuple):
     kind: re.Pattern[str]
 
 
-class _Blank(NamedTuple):
-    """Texts with letters, a line each: what stands between letters, these in every second place; their numbers."""
-
-    pieces: list[str]
-    letters: list[int]
-
-    def fill_in(self, own: Sequence[str]) -> list[str]:
-        """Return the texts with coordinates in place of letters, by their numbers."""
-        pieces = self.pieces.copy()
-        pieces[1::2] = [own[letter] for letter in self.letters]
-        return "".join(pieces).split("\n")
-
-
 class _OwnFacts(NamedTuple):
     """The own facts of a device as a function of its coordinates.
 
@@ -87,7 +75,7 @@ class _OwnFacts(NamedTuple):
         left: packed data after own names and values, the same for all similar devices.
     """
 
-    texts: _Blank
+    texts: Blank
     values: list[Any]
     places: list[int]
     numbers: list[tuple[int, int]]
@@ -95,7 +83,7 @@ class _OwnFacts(NamedTuple):
 
     def fill_in(self, own: Sequence[str]) -> tuple[str, str, tuple[str, ...], tuple[Any, ...]]:
         """Return the name, that of the comments, own names and own values."""
-        name, called, *texts = self.texts.fill_in(own)
+        name, called, *texts = self.texts.fill_in(own).split("\n")
         values, names = self.values.copy(), len(texts) - len(self.places)
         for at, text in zip(self.places, texts[names:], strict=True):
             values[at] = text
@@ -332,7 +320,7 @@ def _make_letter(kind: re.Pattern[str], number: int) -> str:
         return f"198.18.1{high:02}.1{low:02}"
     if kind is _SIX:
         return f"2001:db8:1{high:02}:1{low:02}:eeee:eeee:eeee:eeee"
-    return f"42949{number:05}" if kind is _ASN else f"zl{number:06}l{_LABELS.index(kind) * ' l'}"
+    return asn_placeholder(number) if kind is _ASN else f"zl{number:06}l{_LABELS.index(kind) * ' l'}"
 
 
 def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _LetteredReading | None:
@@ -366,14 +354,11 @@ def _own_part(read: PackedDevice, numbers: dict[str, int]) -> _OwnFacts | None:
     texts = [read.name, read.identity.name, *names, *[values[at] for at in places]]
     if any("\n" in text for text in texts):
         return None
-    pieces = _LETTER.split("\n".join(texts))
-    letters = [numbers[each] for each in pieces[1::2]]
-    pieces[1::2] = [""] * len(letters)
     numbered = [(at, numbers[str(value)]) for at, value in enumerate(values) if str(value) in numbers]
     numbered = [(at, letter) for at, letter in numbered if at not in places]
     own = {*places, *[at for at, _ in numbered]}
     shared = [None if at in own else value for at, value in enumerate(values)]
-    return _OwnFacts(_Blank(pieces, letters), shared, places, numbered, left)
+    return _OwnFacts(find_placeholders("\n".join(texts), _LETTER, numbers), shared, places, numbered, left)
 
 
 def _reproduces(read: PackedDevice, lettered: _LetteredReading, own: Sequence[str]) -> bool:

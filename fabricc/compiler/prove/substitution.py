@@ -19,9 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
-from operator import itemgetter
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -38,6 +37,7 @@ from fabricc.fabric.coordinates import (
     split_switch,
 )
 from fabricc.fabric.model import Host, Switch
+from fabricc.facts import substitution
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, FileContents, Reading, Value
@@ -84,7 +84,7 @@ _KINDS: Mapping[str, Callable[[int, str], str]] = {
     "names": lambda number, _: f"zn{number:06}n",
     "ports": lambda number, _: f"zp{number:06}p",
     "addresses": _placeholder_address,
-    "asns": lambda number, _: f"42949{number:05}",
+    "asns": lambda number, _: substitution.asn_placeholder(number),
     "labels": lambda number, own: f"zl{number:06}{' ' if ' ' in own else ''}l",
 }
 """Kind of coordinates -> the letter that replaces one, by its place in their order; of addresses, that of its group."""
@@ -95,42 +95,6 @@ _LETTER = (
 
 _WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
 """A name or words that no syntax reserves; they have no digits where a name may occur."""
-
-
-_Pick = Callable[[Sequence[str]], tuple[str, ...]]
-"""Takes values by their numbers."""
-
-
-class _Blank(NamedTuple):
-    """A text with placeholders: the fixed parts in every second place, and the function that picks the values."""
-
-    pieces: list[str]
-    letters: _Pick
-
-    def fill_in(self, values: Sequence[str]) -> str:
-        """Return the text with values in place of the placeholders."""
-        if len(self.pieces) == 1:
-            return self.pieces[0]
-        pieces = self.pieces.copy()
-        pieces[1::2] = self.letters(values)
-        return "".join(pieces)
-
-
-def _item_picker(numbers: Sequence[int]) -> _Pick:
-    return itemgetter(*numbers) if len(numbers) > 1 else lambda values: tuple([values[at] for at in numbers])
-
-
-class _Blanks(NamedTuple):
-    """Several such texts, a line each, and their places in a list."""
-
-    places: list[int]
-    lines: _Blank
-
-    def put(self, texts: list[Any], values: Sequence[str]) -> None:
-        """Fill the texts in at their places."""
-        if self.places:
-            for at, text in zip(self.places, self.lines.fill_in(values).split("\n"), strict=True):
-                texts[at] = text
 
 
 class _Substituted:
@@ -194,15 +158,15 @@ class _Pattern:
     """
 
     rest: Rest
-    letters: _Pick
-    first: _Pick
+    letters: substitution.Pick
+    first: substitution.Pick
     addresses: slice
     six: list[bool]
-    files: Mapping[str, _Blank]
+    files: Mapping[str, substitution.Blank]
     paths: list[str]
     values: list[Value]
-    in_paths: _Blanks
-    in_texts: _Blanks
+    in_paths: substitution.BlankLines
+    in_texts: substitution.BlankLines
     in_numbers: list[tuple[int, int]]
     lines: list[tuple[str, int] | None]
     common: DeviceKind
@@ -326,33 +290,21 @@ def _device_pattern(
     if reading.unknown or skipped or reading.facts != facts:
         return None
 
-    def blank(text: str) -> _Blank:
-        pieces, found = [""], []
-        for piece in letter_of.split(text):
-            if piece in numbers:
-                pieces += (piece, "")
-                found.append(numbers[piece])
-            else:
-                pieces[-1] += piece
-        return _Blank(pieces, _item_picker(found))
-
-    def blanks(texts: Sequence[object]) -> _Blanks:
-        places = [at for at, text in enumerate(texts) if isinstance(text, str) and letter_of.search(text)]
-        return _Blanks(places, blank("\n".join([str(texts[at]) for at in places])))
-
     paths, values = list(reading.facts | reading.lines), list(reading.facts.values())
     numbered = [(at, str(value)) for at, value in enumerate(values) if isinstance(value, int)]
     return _Pattern(
         rest=rest,
-        letters=_item_picker([numbers.get(letter, -1) for letter in letters]),
-        first=_item_picker([letters.index(letter) for letter in numbers]),
+        letters=substitution.item_picker([numbers.get(letter, -1) for letter in letters]),
+        first=substitution.item_picker([letters.index(letter) for letter in numbers]),
         addresses=slice(min(addresses, default=0), max(addresses, default=-1) + 1),
         six=[":" in letter for letter in dict.fromkeys(lettered.addresses) if letter],
-        files={name: blank(text) for name, text in files.items()},
+        files={
+            name: substitution.find_placeholders(text, letter_of, numbers) for name, text in files.items()
+        },
         paths=paths,
         values=values,
-        in_paths=blanks(paths),
-        in_texts=blanks(values),
+        in_paths=substitution.find_lines(paths, letter_of, numbers),
+        in_texts=substitution.find_lines(values, letter_of, numbers),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
         lines=[reading.lines.get(path) for path in paths],
         common=DeviceKind(likeness_of(other, reading)),
