@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.packet_filters import dropped_discovery, dropped_services, names_port, near_rule
+from fabricc.back.nos.packet_filters import (
+    Flow,
+    dropped_discovery,
+    dropped_services,
+    first_drop,
+    names_port,
+    near_rule,
+)
+from fabricc.back.nos.traffic_policies import policy_rules
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
@@ -16,11 +24,12 @@ from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
+from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.rule import INTERFACES, Input, SwitchRule
-from fabricc.rules.sessions import Sessions, exchanging_sessions
+from fabricc.rules.sessions import Sessions, exchanging_sessions, opposite_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 BLOCKED = "FAB9662"
 _LIST = "access_list["
@@ -78,6 +87,106 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
 
 
+def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report each rule of a filter that drops packets between hosts, or of sessions, by addresses or code points."""
+    flows = _flows_of_ports(statement, sessions)
+    seen = set()
+    rules = _filter_rules(statement)
+    for port, way, name in _bindings(statement):
+        texts = rules.get(name) or policy_rules(statement.rest, name)
+        every = name not in rules
+        for flow in flows.get(port, ()):
+            turned = flow if way == _WAYS[0] else flow._replace(
+                sources=flow.destinations, destinations=flow.sources
+            )  # fmt: skip
+            number = first_drop([text for _, text in texts], turned, every)
+            if number is None or (name, flow.service) in seen:
+                continue
+            seen.add((name, flow.service))
+            what = f"rule {number + 1} of the filter {name} drops {flow.service} of the fabric"
+            message = f"{statement.name} {port}: {what}"
+            remedy = f"Permit {flow.service} between addresses of the fabric before that rule."
+            path, group = texts[number][0], f"filter {flow.service}"
+            yield finding_at(BLOCKED, statement.device, path, message, group, remedy=remedy)
+
+
+def _flows_of_ports(statement: Statement, sessions: Sessions) -> Mapping[str, list[Flow]]:
+    """Return what arrives at each port of a filter: packets of its sessions, and RoCE between hosts."""
+    bound = {port for port, _, _ in _bindings(statement)}
+    found: dict[str, list[Flow]] = {}
+    if not bound:
+        return found
+    for key, flows in _session_flows(sessions).items():
+        near = sessions.near.get(key)
+        for port in bound if near else ():
+            if near in statement.chain(port):
+                found.setdefault(port, []).extend(flows)
+    lossless = lossless_ports(statement)
+    hosts = _host_networks(statement)
+    for port in bound if hosts else ():
+        if any(each in lossless for each in statement.chain(port)):
+            points = protected_code_points(statement) or frozenset()
+            found.setdefault(port, []).append(Flow("RoCE", hosts, hosts, points))
+    return found
+
+
+def _session_flows(sessions: Sessions) -> Mapping[tuple[str, str], list[Flow]]:
+    """Return the packets that arrive of each session with the neighbor of a subnet of two."""
+    found = {}
+    for key, session in sessions.stated.items():
+        neighbor = key[1]
+        own = opposite_address(neighbor)
+        if session.enabled and own in sessions.addresses:
+            services = ("BGP", "BFD") if session.bfd == "true" else ("BGP",)
+            found[key] = [Flow(service, (neighbor,), (own,)) for service in services]
+    return found
+
+
+def _host_networks(statement: Statement) -> tuple[str, ...]:
+    """Return the subnets of the ports to hosts with PFC; of a spine, the prefixes that its lists permit."""
+    links = _switch_links(statement)
+    own = [
+        address
+        for port in lossless_ports(statement)
+        if port not in links
+        for address in statement.addresses.get(port, [])
+    ]
+    if own or statement.place.tier is not Tier.SPINE:
+        return tuple(own)
+    permitted = (str(value).split() for value in statement.facts_below("prefix_list[").values())
+    return tuple(
+        words[0]
+        for words in permitted
+        if "/" in words[0]
+        and not words[0].endswith("/0")
+        and words[-1] not in _WHOLE
+        and words[0][-3:] != "/32"
+    )
+
+
+_WHOLE = ("32", "128")
+"""Lengths of prefixes of single addresses."""
+
+
+def _bindings(statement: Statement) -> list[tuple[str, str, str]]:
+    """Return port, way and name of the filters of ports that are not shut."""
+    return [
+        (port, way, name)
+        for port, values in statement.ports.items()
+        if values.get("enabled") != "false"
+        for way, leaves in _BOUND
+        for leaf in leaves
+        for name in str(values.get(leaf) or "").replace(",", " ").split()
+    ]
+
+
+_BOUND = (
+    (_WAYS[0], (_WAYS[0], "service_policy[traffic-policy input]")),
+    (_WAYS[1], (_WAYS[1], "service_policy[traffic-policy output]")),
+)
+"""Way of packets through a port, and the leaves that name its filters."""
+
+
 def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each filter in front of the CPU that drops BGP or BFD of sessions that the switch has."""
     filters = statement.once(filters_before_cpu, lambda: filters_before_cpu(statement.rest))
@@ -101,6 +210,16 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 yield finding_at(
                     BLOCKED, statement.device, paths, message, f"filter {service}", remedy=remedy
                 )
+        for flow in (flow for flows in _session_flows(sessions).values() for flow in flows):
+            if (at := first_drop(texts, flow)) is not None:
+                message = (
+                    f"{statement.name}: rule {at + 1} of {each.name}, in front of the CPU, drops "
+                    f"{flow.service} of {flow.sources[0]}"
+                )
+                remedy = f"Permit {flow.service} from the neighbors before that rule."
+                path, group = each.rules[at][0], f"filter {flow.service}"
+                yield finding_at(BLOCKED, statement.device, path, message, group, remedy=remedy)
+                break
 
 
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -171,6 +290,7 @@ def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
 
 RULES = (
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
+    SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _dropped_flows),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _policed_sessions),
 )

@@ -35,7 +35,8 @@ _POLICIES = {
     "import": ("import", "prefix_list_in", "filter_in", "distribute_in"),
     "export": ("export", "prefix_list_out", "filter_out", "distribute_out"),
 }
-"""Direction -> what of a session counts as a policy (RFC 8212 section 2)."""
+_FUNCTIONS = {"import": "setting[rcf in ", "export": "setting[rcf out "}
+"""Direction -> what of a session counts as a policy (RFC 8212 section 2), and what that of a function begins with."""
 _LOOPBACKS = ("lo", "loopback0")
 """Names of the interface whose addresses are stated as those of the switch."""
 
@@ -320,4 +321,6 @@ def _is_internal(statement: Statement, values: Mapping[str, Value]) -> bool:
 
 def has_policy(values: Mapping[str, Value], direction: str) -> bool:
     """Return whether a session has a policy in a direction."""
-    return any(leaf in values for leaf in _POLICIES[direction])
+    return any(leaf in values for leaf in _POLICIES[direction]) or any(
+        leaf.startswith(_FUNCTIONS[direction]) for leaf in values
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
 from fabricc.back.nos.inactive import find_inactive
+from fabricc.back.nos.references import find_references
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -34,13 +35,18 @@ _DEFINED = path_pattern("(?:vrf[_]/)?(route_map|prefix_list|community_list|as_pa
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
     "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group", "filter": "filter",
-    "bfd_profile": "BFD profile",
+    "bfd_profile": "BFD profile", "policy": "traffic policy", "function": "function",
 }  # fmt: skip
 _SESSION = {
     "import": "route_map", "export": "route_map", "prefix_list_in": "prefix_list", "prefix_list_out": "prefix_list",
     "group": "group",
 }  # fmt: skip
-_PORTS = {"access_list_in": "access_list", "access_list_out": "access_list"}
+_PORTS = {
+    "access_list_in": "access_list", "access_list_out": "access_list", "setting[ip policy route-map]": "route_map",
+    "service_policy[traffic-policy input]": "policy", "service_policy[traffic-policy output]": "policy",
+}  # fmt: skip
+_FUNCTION = re.compile(r"setting\[rcf (?:in|out) (\w+)\(.*\)\]")
+_CLASS = "qos/setting[class "
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
 _MATCHED = {"large-community": "community_list", "extcommunity": "community_list", "as-path": "as_path_list"}
 """Words of a condition before the name of a list, and its kind."""
@@ -61,6 +67,7 @@ _PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|ne
 _AGGREGATE, _AGGREGATE_MAPS = "bgp/aggregate[", ("route-map", "suppress-map")
 _EVPN_POLICY = path_pattern("evpn/neighbor[_]/(?:import|export)")
 _INSTANCE_POLICY = path_pattern("vrf[_]/(?:import|export)")
+_BY_LIST = ["access-group", "name"]
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
 )  # fmt: skip
@@ -108,6 +115,8 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             for word, name in pairwise(str(value).split()):
                 if word in _AGGREGATE_MAPS:
                     use("route_map", name, path)
+        elif path[0] == "q" and path.startswith(_CLASS) and (listed := str(value).split())[:2] == _BY_LIST:
+            use("access_list", listed[-1], path)
         elif path[0] == "e" and _EVPN_POLICY.fullmatch(path):
             use("route_map", value, path)
         elif path[0] in "ps":
@@ -132,6 +141,8 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             if (named := values.get(leaf)) is not None:
                 use(kind, named, session_path(key, leaf))
         for leaf, named in values.items():
+            if leaf.startswith("setting[rcf ") and statement.fars and (match := _FUNCTION.fullmatch(leaf)):
+                use("function", match[1], session_path(key, leaf))
             for name in maps_of_condition(leaf, named):
                 use("route_map", name, session_path(key, leaf))
     for port, values in statement.ports.items():
@@ -270,17 +281,18 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 
 _DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
-_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor \S+)?(?: (?:peer-as|type) \S+)?")
+_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
 _PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
 
 
 def _is_missed(statement: Statement, sessions: Sessions, words: str) -> bool:
     """Return whether an inactive statement leaves something without it that is in use.
 
-    A definition is missed where a statement names it, which is a finding of its own. Ports without a link and sessions
-    in addition to those of each link are kept in reserve.
+    Definitions that nothing names, ports without a link and sessions in addition to those of each link are in reserve.
     """
-    if _SESSIONS.fullmatch(words):
+    if match := _SESSIONS.fullmatch(words):
+        if match[1] and any(match[1] == key[1] for key in sessions.stated):
+            return True  # the session is stated without its AS number
         served = set(sessions.near.values())
         return any(
             far.known and far.tier is not Tier.HOST and served.isdisjoint(statement.chain(port))
@@ -288,9 +300,25 @@ def _is_missed(statement: Statement, sessions: Sessions, words: str) -> bool:
         )
     if match := _PORT.fullmatch(words):
         name = match[1].partition(".")[0]
-        return any(port.partition(".")[0] == name for port in statement.fars)
-    return not _DEFINITION.fullmatch(words)
+        cage = f"{name}:"
+        return any(port.partition(".")[0] == name for port in statement.fars) or any(
+            port.startswith(cage) for port in statement.addresses
+        )
+    if service := next((path for start, path in _SERVICES.items() if words.startswith(start)), None):
+        return service not in statement.rest
+    return not _DEFINITION.fullmatch(words) or _is_used(statement, words.split()[-1])
 
+
+def _is_used(statement: Statement, name: str) -> bool:
+    """Return whether a session or a port names a policy or a filter."""
+    used = [values.get(leaf) for values in statement.sessions.values() for leaf in ("import", "export")]
+    used += [values.get(leaf) for values in statement.ports.values() for leaf in _PORTS]
+    used += statement.facts_below("platform/filter_input[").values()
+    return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
+
+
+_SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
+"""What inactive statements about a service begin with -> the fact that another statement about it makes."""
 
 _LONG = 60
 """Characters of a statement that a message contains."""
@@ -334,6 +362,28 @@ def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
+def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report names in lines that no row reads, where no other line has the name."""
+    uses: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for file, line, text in statement.device.unknown:
+        for reference in find_references(text):
+            uses.setdefault(reference, {}).setdefault(file, []).append(line)
+    names = {name for _, name in uses}
+    having = (
+        [_lines_with(text, names, file) for file, text in statement.device.files.items()] if names else []
+    )
+    for (kind, name), files in uses.items():
+        found = [(file, line) for file, lines in having for line in lines.get(name, ())]
+        if found and all(
+            any(0 <= use - line <= _AWAY for use in files.get(file, ())) for file, line in found
+        ):
+            file, line = found[0]
+            message = f"{statement.name} uses the {kind} {name}, which is nowhere defined"
+            place = statement.device.paths.get(file, file)
+            remedy = "Define it, or remove the reference."
+            yield Finding(UNDEFINED, message, place, line, f"undefined {kind}", Severity.WARNING, remedy)
+
+
 def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report clauses that match a community list which only denies, so that they never apply."""
     lists = statement.facts_below("community_list[")
@@ -374,6 +424,7 @@ RULES = (
     SwitchRule(UNDEFINED, POLICY, (Input.BGP,), _undefined_instances),
     SwitchRule(UNREAD, POLICY, (), _idle_clauses),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
+    SwitchRule(UNDEFINED, OTHER, (), _undefined_references),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
     SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),

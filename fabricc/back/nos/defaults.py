@@ -290,8 +290,14 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
         return "source-destination" in text and " port " not in text
     if path == "table[SWITCH_HASH|GLOBAL ecmp_hash]":
         return "L4_SRC_PORT" not in text
+    if path.startswith(_JUNOS_HASH):
+        return bool(_WITHOUT_PORTS.search(text))
     return path in _KERNEL_HASH and text == "0"
 
+
+_JUNOS_HASH = ("routing/setting[enhanced-hash-key inet]", "routing/setting[enhanced-hash-key hash-mode]")
+_WITHOUT_PORTS = re.compile(r"\bno-l4-source-port\b|\blayer2-header\b")
+"""Junos CLI reference, `enhanced-hash-key`: ports and the payload of layer 2 are left out of the hash."""
 
 _KERNEL_HASH = ("kernel[net.ipv4.fib_multipath_hash_policy]", "kernel[net.ipv6.fib_multipath_hash_policy]")
 """Linux: 0 hashes addresses alone (Documentation/networking/ip-sysctl.rst)."""
@@ -486,6 +492,8 @@ def opens_logins(path: str, value: object) -> str:
 
     EOS and NX-OS let people in without a check by the method `none`.
     """
+    if path.startswith("management/snmp_group[") and "noauth" in str(value).split()[:1]:
+        return "answers SNMPv3 without a check of who asks"
     none = _NO_AUTHENTICATION.fullmatch(path) and "none" in str(value).split()
     return "lets people log in without a password where no server answers" if none else ""
 
@@ -502,7 +510,8 @@ _UNSAFE_LINES = (
      "SNMP community"),
     (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW"), "lets whoever has an SNMP community change settings",
      "SNMP community"),
-    (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http"),
+    (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http(?: .*)?"
+                r"|system services (?:rest http|xnm-clear-text)(?: .*)?"),
      "accepts HTTP, which sends passwords in the clear", "HTTP"),
     (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"),
      "accepts FTP or remote shells, which send passwords in the clear", "FTP"),
@@ -510,6 +519,7 @@ _UNSAFE_LINES = (
      "has the account {0} with a password that everyone tries first", "password"),
     (re.compile(r"(?:aaa )?root (?:secret|password) (?:0 .*|\"?(?:admin|root|arista|password)\"?)"),
      "has root with a password in the clear", "root"),
+    (re.compile(r"(?:aaa )?root nopassword"), "lets people log in as root without a password", "root"),
 )  # fmt: skip
 
 

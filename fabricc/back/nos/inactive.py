@@ -19,8 +19,14 @@ _SECTIONS = (
     "routing-options",
     "firewall",
     "forwarding-options",
+    "routing-instances mgmt_junos",
+    "protocols lldp",
+    "system ntp server",
+    "system syslog host",
+    "system management-instance",
+    "interfaces lo0",
 )
-_PARTS = ("unit", "family", "address", "filter", "mtu")
+_PARTS = ("unit", "family", "address", "filter", "mtu", "number-of-sub-ports")
 """Words that follow the name of a port in a statement without which the port is up and carries nothing."""
 
 
@@ -55,8 +61,8 @@ def find_inactive(
         heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
         for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
             own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
-            if own and _carries_traffic(own[0]):
-                yield Inactive(file, first, own[0], len(own))
+            if words := next(filter(_carries_traffic, own), ""):
+                yield Inactive(file, first, words, len(own))
 
 
 def _carries_traffic(words: str) -> bool:

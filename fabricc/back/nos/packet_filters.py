@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
 """Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""
@@ -32,7 +32,7 @@ _KEYS = {
     "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",
     "port": "port", "other": "other", "source-port": "other", "l4_src_port": "other", "l4_src_port_range": "other",
     "source-ip": "address", "dest-ip": "address", "source-address": "address", "destination-address": "address",
-    "src_ip": "address", "dst_ip": "address",
+    "src_ip": "address", "dst_ip": "address", "dscp": "dscp",
 }  # fmt: skip
 CONDITIONS = frozenset(_KEYS)
 """Keys of conditions that are known; `other` stands for the rest."""
@@ -44,12 +44,25 @@ _ADDRESS = re.compile(r"[\d.]+(/\d+)?|(?=[0-9a-f]*:)[0-9a-f:]+(/\d+)?")
 
 
 class _Rule(NamedTuple):
-    """One rule: whether it drops, its protocols (none for all) and ports, and whether it has further conditions."""
+    """One rule of a filter.
+
+    Attributes:
+        drops: whether it drops what it matches.
+        protocols: none for all; `ports`: of the destination.
+        conditional: whether it has further conditions.
+        ends: networks of sources and of destinations, none for all.
+        from_ports: of the source; `points`: code points.
+        other: whether it has conditions that are none of these.
+    """
 
     drops: bool
     protocols: frozenset[str]
     ports: tuple[tuple[int, int], ...]
     conditional: bool
+    ends: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    from_ports: tuple[tuple[int, int], ...] = ()
+    points: tuple[int, ...] = ()
+    other: bool = False
 
     def may_match(self, protocol: str, port: int) -> bool:
         """Return whether packets of a protocol to a port can match."""
@@ -86,6 +99,71 @@ def dropped_services(
             yield service, at
 
 
+class Flow(NamedTuple):
+    """Packets of a service: addresses or networks of their sources and of their destinations, and code points."""
+
+    service: str
+    sources: tuple[str, ...]
+    destinations: tuple[str, ...]
+    points: frozenset[int] = frozenset()
+
+
+def first_drop(rules: Sequence[str], flow: Flow, every: bool = False) -> int | None:
+    """Return the number of the rule whose conditions all packets of a flow meet, if it drops them, else None.
+
+    A rule with conditions that are not known may pass the flow, and drops nothing for certain. Rules without conditions
+    on addresses count with `every` alone: see `dropped_services`.
+    """
+    protocol, port = SERVICES[flow.service]
+    for number, rule in enumerate(map(_parse_rule, rules)):
+        if rule is None:
+            return None
+        if not rule.may_match(protocol, port):
+            continue
+        if rule.other or not _covers_flow(rule, flow):
+            if not rule.drops and not _is_apart(rule, flow):
+                return None
+            continue
+        return number if rule.drops and (every or rule.conditional) else None
+    return None
+
+
+def _covers_flow(rule: _Rule, flow: Flow) -> bool:
+    """Return whether all packets of a flow meet the conditions of a rule."""
+    sources, destinations = rule.ends
+    free = flow.service != "BGP" and any(low <= _FREE and high == _HIGHEST for low, high in rule.from_ports)
+    return (
+        (not sources or all(any(_is_inside(each, one) for one in sources) for each in flow.sources))
+        and (
+            not destinations
+            or all(any(_is_inside(each, one) for one in destinations) for each in flow.destinations)
+        )
+        and (not rule.from_ports or free)
+        and (not rule.points or (bool(flow.points) and flow.points.issubset(rule.points)))
+    )
+
+
+def _is_apart(rule: _Rule, flow: Flow) -> bool:
+    """Return whether no packet of a flow meets the conditions of a rule on addresses."""
+    pairs = zip(rule.ends, (flow.sources, flow.destinations), strict=True)
+    return any(
+        stated and not any(_is_inside(each, one) or _is_inside(one, each) for each in own for one in stated)
+        for stated, own in pairs
+    )
+
+
+@lru_cache(1 << 10)
+def _is_inside(network: str, other: str) -> bool:
+    """Return whether a network or address is a part of another one."""
+    try:
+        inner, outer = ip_network(network, strict=False), ip_network(other, strict=False)
+    except ValueError:
+        return False
+    return inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
+
+
+_FREE = 49152
+"""The lowest source port of BFD (RFC 5881 section 4) and of RoCE (rdma-core, `rdma_flow_label_to_udp_sport`)."""
 _NEAR = 10
 _RELATED = {"BFD": (3785, 4784, 6784)}
 """Ports next to those of a service: echo, multihop and micro BFD (RFC 5881, 5883, 7130)."""
@@ -110,6 +188,7 @@ def names_port(text: str) -> bool:
 
 
 _SOURCES = ("source-address", "source-ip", "src_ip")
+_DESTINATIONS = ("destination-address", "dest-ip", "dst_ip")
 _SOURCE_PORTS = ("source-port", "l4_src_port")
 _BFD_SOURCE = 49152
 """The lowest source port of BFD (RFC 5881 section 4)."""
@@ -184,14 +263,33 @@ def _starts_address(word: str) -> bool:
 
 def _parse_positional(words: list[str]) -> _Rule:
     """Read `ACTION PROTOCOL SOURCE [PORTS] DESTINATION [PORTS] [OPTIONS]`."""
-    rest = words[2:]
-    source, rest = _take_address(rest)
+    source, rest = _take_address(words[2:])
     from_ports, rest = _take_ports(rest)
     destination, rest = _take_address(rest)
     ports, rest = _take_ports(rest)
     options = [word for word in rest if word not in _QUIET]
-    conditional = not (source and destination) or bool(from_ports) or bool(options)
-    return _Rule(words[0] in _DROP, _protocols(words[1]), ports, conditional)
+    points = _parse_points(options[1:]) if options[:1] == ["dscp"] else ()
+    conditional = bool(source or destination or from_ports or options)
+    other = bool(options) and not (points and len(options) == 1 + len(points))
+    ends = source, destination
+    return _Rule(words[0] in _DROP, _protocols(words[1]), ports, conditional, ends, from_ports, points, other)
+
+
+_CODE_POINT = re.compile(r"af([1-4])([1-3])|cs([0-7])|(ef)|([01]{6})|(\d{1,2})")
+
+
+def _parse_points(words: Iterable[str]) -> tuple[int, ...]:
+    """Return the code points of numbers, names (RFC 2474, 2597, 3246) and six bits; words of other kinds are none."""
+    found = []
+    for match in filter(None, map(_CODE_POINT.fullmatch, words)):
+        first, second, selector, expedited, bits, number = match.groups()
+        if first:
+            found.append(8 * int(first) + 2 * int(second))
+        elif selector:
+            found.append(8 * int(selector))
+        else:
+            found.append(46 if expedited else int(bits, 2) if bits else int(number))
+    return tuple(found)
 
 
 def _protocols(word: str) -> frozenset[str]:
@@ -199,16 +297,16 @@ def _protocols(word: str) -> frozenset[str]:
     return frozenset() if word in _ANY_PROTOCOL else frozenset({_PROTOCOLS.get(word, word)})
 
 
-def _take_address(words: list[str]) -> tuple[bool, list[str]]:
-    """Return whether an address stands for all, and what follows it."""
-    if not words:
-        return True, []
-    if words[0] in _ANY_ADDRESS:
-        return True, words[1:]
+def _take_address(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the network of an address, none where it stands for all, and what follows it."""
+    if not words or words[0] in _ANY_ADDRESS:
+        return (), words[1:]
     if words[0] == "host":
-        return False, words[2:]
+        return (*words[1:2],), words[2:]
     wildcard = len(words) > 1 and "/" not in words[0] and bool(_ADDRESS.fullmatch(words[1]))
-    return False, words[2:] if wildcard else words[1:]
+    if wildcard:  # ip_network reads a wildcard mask as a netmask
+        return (f"{words[0]}/{words[1]}",), words[2:]
+    return (words[0],), words[1:]
 
 
 def _take_ports(words: list[str]) -> tuple[tuple[tuple[int, int], ...], list[str]]:
@@ -238,13 +336,22 @@ def _parse_port(word: str) -> int | None:
 
 def _parse_keyed(words: list[str]) -> _Rule:
     """Read `ACTION KEY VALUES KEY VALUES`."""
-    protocols, conditional, every = set[str](), False, False
+    protocols, conditional, every, other = set[str](), False, False, False
     ports: list[tuple[int, int]] = []
-    key = ""
+    from_ports: list[tuple[int, int]] = []
+    ends: tuple[list[str], list[str]] = [], []
+    points: list[int] = []
+    key = name = ""
     for word in words[1:]:
         if word in _KEYS:
-            key = _KEYS[word]
+            key, name = _KEYS[word], word
             conditional = conditional or key == "other"
+            other = other or word == "other"
+        elif name in _SOURCE_PORTS and (span := _parse_span(word)):
+            from_ports.append(span)
+        elif name == "dscp" and (found := _parse_points([word])):
+            points += found
+            conditional = True
         elif key == "port" and (span := _parse_span(word)):
             ports.append(span)
         elif key == "port" and word not in _PROTOCOLS:
@@ -255,7 +362,20 @@ def _parse_keyed(words: list[str]) -> _Rule:
             protocols.add(_PROTOCOLS.get(word, word))
         elif word not in _ANY_ADDRESS and word not in _QUIET:
             conditional = True
-    return _Rule(words[0] in _DROP, frozenset() if every else frozenset(protocols), tuple(ports), conditional)
+            if key == "address":
+                ends[name in _DESTINATIONS].append(word)
+            else:
+                other = True
+    return _Rule(
+        words[0] in _DROP,
+        frozenset() if every else frozenset(protocols),
+        tuple(ports),
+        conditional,
+        (tuple(ends[0]), tuple(ends[1])),
+        tuple(from_ports),
+        tuple(points),
+        other,
+    )
 
 
 def _parse_span(word: str) -> tuple[int, int] | None:

@@ -20,7 +20,9 @@ class UnchangedError(Exception):
     """An edit found nothing to change."""
 
 
-def replace(pattern: str, text: str, *, file: str = "", count: int = 0) -> Callable[[Files], Files]:
+def replace(
+    pattern: str, text: str | Callable[[re.Match[str]], str], *, file: str = "", count: int = 0
+) -> Callable[[Files], Files]:
     """Replace what an expression matches, `^` at the start of any line."""
     return lambda files: _edit_file(
         files, file, lambda old: re.sub(pattern, text, old, count=count, flags=re.M)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Fault = dict[str, Callable[[Files], Files]]
 
 _HOST = r'description "?rack\d+-host'
-_LINK = r'description "?(?:x0\d|rack\d+-leaf) '
+LINK = r'description "?(?:x0\d|rack\d+-leaf) '
 _BLOCKS = {
     "eos": re.compile(r"^interface \S+\n(?:   .*\n)*", re.M),
     "nxos": re.compile(r"^interface \S+\n(?:  .*\n)*", re.M),
@@ -23,7 +23,9 @@ _BLOCKS = {
 }
 
 
-def _ports(system: str, wanted: str, pattern: str, text: str, count: int = 0) -> Callable[[Files], Files]:
+def change_ports(
+    system: str, wanted: str, pattern: str, text: str, count: int = 0
+) -> Callable[[Files], Files]:
     """Replace what an expression matches in the blocks of the first `count` ports whose description matches."""
 
     def change(files: Files) -> Files:
@@ -95,23 +97,23 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "undefined template": ("tor", {"nxos": replace(r"inherit peer UPSTREAM", "inherit peer UPSTREEM")}),
     "internal group": ("tor", {"junos": replace(r"type external;", "type internal;")}),
     "a host port in a VRF": ("tor", {
-        "eos": _ports("eos", _HOST, r"^   no switchport\n", "   no switchport\n   vrf RED\n", 1),
-        "nxos": _ports("nxos", _HOST, r"^  ip address", "  vrf member RED\n  ip address", 1),
+        "eos": change_ports("eos", _HOST, r"^   no switchport\n", "   no switchport\n   vrf RED\n", 1),
+        "nxos": change_ports("nxos", _HOST, r"^  ip address", "  vrf member RED\n  ip address", 1),
     }),
     "host ports without addresses": ("tor", {
-        "eos": _ports("eos", _HOST, r"^   ip address.*\n", ""),
-        "nxos": _ports("nxos", _HOST, r"^  ip address.*\n", ""),
-        "junos": _ports("junos", _HOST, r"^ +address.*\n", ""),
+        "eos": change_ports("eos", _HOST, r"^   ip address.*\n", ""),
+        "nxos": change_ports("nxos", _HOST, r"^  ip address.*\n", ""),
+        "junos": change_ports("junos", _HOST, r"^ +address.*\n", ""),
     }),
     "two uplinks in a bundle": ("tor-", {
-        "eos": _ports("eos", _LINK, r"\Z", "   channel-group 1 mode active\n", 2),
-        "nxos": _ports("nxos", _LINK, r"\Z", "  channel-group 1 mode active\n", 2),
-        "junos": _ports("junos", _LINK, r"^        unit 0 \{\n(?:.*\n)*?        \}\n",
+        "eos": change_ports("eos", LINK, r"\Z", "   channel-group 1 mode active\n", 2),
+        "nxos": change_ports("nxos", LINK, r"\Z", "  channel-group 1 mode active\n", 2),
+        "junos": change_ports("junos", LINK, r"^        unit 0 \{\n(?:.*\n)*?        \}\n",
                         "        ether-options {\n            802.3ad ae0;\n        }\n", 2),
     }),
     "no LLDP on one link": ("tor", {
-        "eos": _ports("eos", _LINK, r"\Z", "   no lldp transmit\n", 1),
-        "nxos": _ports("nxos", _LINK, r"\Z", "  no lldp transmit\n", 1),
+        "eos": change_ports("eos", LINK, r"\Z", "   no lldp transmit\n", 1),
+        "nxos": change_ports("nxos", LINK, r"\Z", "  no lldp transmit\n", 1),
         "junos": replace(r"^        interface all;\n",
                          "        interface all;\n        interface et-0/0/8 {\n            disable;\n        }\n"),
     }),
@@ -176,6 +178,6 @@ KINDS: dict[str, tuple[str, Fault]] = {
     }),
     "inactive load balancing": ("all", {"junos": replace(r"^( +)export PFE-LB;", r"\1inactive: export PFE-LB;")}),
     "inactive addresses": ("all", {
-        "junos": _ports("junos", _LINK, r"^( +)address", r"\1inactive: address"),
+        "junos": change_ports("junos", LINK, r"^( +)address", r"\1inactive: address"),
     }),
 }  # fmt: skip

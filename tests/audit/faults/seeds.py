@@ -11,6 +11,7 @@ from tests.audit.faults import (
     access,
     details,
     filters,
+    idle,
     incomplete,
     lossless,
     misfits,
@@ -42,6 +43,7 @@ GROUPS = {
     "preferences": preferences.KINDS,
     "incomplete": incomplete.KINDS,
     "misfits": misfits.KINDS,
+    "idle": idle.KINDS,
     "routes": routes.KINDS,
     "settings": settings.KINDS,
 }

@@ -63,6 +63,7 @@ PLACED = [
     ("an aggregate over other racks", "frr"), ("both ends of BFD wait", "frr"), ("half of the routes", "frr"),
     ("a confederation of nobody", "frr"), ("an undefined map of an aggregate", "frr"), ("an undefined VRF", "frr"),
     ("a role without an answer", "frr"),
+    ("filter on sources of the fabric", "nxos"), ("links kept from the CPU", "junos"), ("inactive policy", "junos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]

@@ -1,0 +1,144 @@
+"""Faults of settings that name nothing, are not in force, drop traffic by its addresses, or keep a part idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.audit.faults.edits import add, chain_edits, replace
+from tests.audit.faults.misfits import LINK, change_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.audit.faults.edits import Files
+
+    Fault = dict[str, Callable[[Files], Files]]
+
+_END = r"(?=\Z)"
+
+
+def _filter(denied: str, term: str) -> Fault:
+    """Filter what links carry: a rule of EOS and NX-OS, and the conditions of a term of Junos."""
+    rules = (denied, "permit ip any any")
+    eos = "".join(f"   {10 * at} {rule}\n" for at, rule in enumerate(rules, 1))
+    nxos = eos.replace("   ", "  ")
+    junos = (
+        f"firewall {{\n    family inet {{\n        filter RULES {{\n            term 1 {{\n                from {{\n"
+        f"                    {term}\n                }}\n                then {{\n                    discard;\n"
+        "                }\n            }\n            term 2 {\n                then {\n                    accept;\n"
+        "                }\n            }\n        }\n"
+    )
+    bound = r"\g<0>\1    filter {\n\1        input RULES;\n\1    }\n"
+    return {
+        "eos": chain_edits(
+            add(f"ip access-list RULES\n{eos}!\n", before=r"^router bfd"),
+            change_ports("eos", LINK, _END, "   ip access-group RULES in\n"),
+        ),
+        "nxos": chain_edits(
+            add(f"ip access-list RULES\n{nxos}", before=r"^class-map type qos"),
+            change_ports("nxos", LINK, _END, "  ip access-group RULES in\n"),
+        ),
+        "junos": chain_edits(
+            replace(r"^firewall \{\n    family inet \{\n", junos),
+            change_ports("junos", LINK, r"^( +)family inet \{\n", bound),
+        ),
+    }
+
+
+def _inactive(pattern: str) -> Fault:
+    """Deactivate the statements whose first lines an expression matches."""
+    return {"junos": replace(rf"^( +){pattern}", lambda match: f"{match[1]}inactive: {match[0].lstrip()}")}
+
+
+_CONTROL_PLANE = "system control-plane\n   ip access-group CP in\n!\n"
+_BEFORE = {"eos": r"^router bfd", "nxos": r"^vrf context management"}
+
+KINDS: dict[str, tuple[str, Fault]] = {
+    "filter on sources of the fabric": (
+        "tor", _filter("deny ip 10.0.0.0/10 any", "source-address {\n 10.0.0.0/10;\n }")
+    ),
+    "filter on addresses of links": ("tor", _filter(
+        "deny tcp 10.64.0.0/16 any eq 179", "source-address {\n 10.64.0.0/16;\n }\n protocol tcp;\n port bgp;"
+    )),
+    "filter on the code point of RDMA": ("tor", _filter("deny ip any any dscp 26", "dscp af31;")),
+    "traffic policy on RoCE": ("tor", {"eos": chain_edits(
+        add(
+            "traffic-policies\n   traffic-policy TP\n      match ROCE ipv4\n"
+            "         protocol udp destination port 4791\n         !\n         actions\n            drop\n!\n",
+            before=_BEFORE["eos"],
+        ),
+        change_ports("eos", LINK, _END, "   traffic-policy input TP\n"),
+    )}),
+    "undefined traffic policy": ("tor", {
+        "eos": change_ports("eos", LINK, _END, "   traffic-policy input NOBODY\n"),
+    }),
+    "links kept from the CPU": ("tor", {
+        "eos": chain_edits(
+            add("ip access-list CP\n   10 deny ip 10.64.0.0/16 any\n   20 permit ip any any\n!\n",
+                before=_BEFORE["eos"]),
+            add(_CONTROL_PLANE, before=_BEFORE["eos"]),
+        ),
+        "junos": replace(
+            r"(filter PROTECT \{\n)",
+            r"\1            term LINKS {\n                from {\n                    source-address {\n"
+            r"                        10.64.0.0/16;\n                    }\n                }\n"
+            r"                then {\n                    discard;\n                }\n            }\n",
+        ),
+    }),
+    "uplinks in loopback": ("tor", {
+        "eos": change_ports("eos", LINK, _END, "   traffic-loopback source system device mac\n"),
+        "junos": change_ports("junos", LINK, r"^        mtu 9114;\n",
+                              r"\g<0>        ether-options {\n            loopback;\n        }\n"),
+    }),
+    "left in maintenance": ("tor", {
+        "eos": add("maintenance\n   unit System\n      quiesce\n!\n", before=_BEFORE["eos"]),
+        "nxos": add("system mode maintenance\n", before=_BEFORE["nxos"]),
+    }),
+    "BGP isolated": ("tor", {"nxos": replace(r"^(router bgp \d+\n)", r"\1  isolate\n")}),
+    "routes wait for minutes": ("tor", {
+        "eos": replace(r"^(   neighbor (\w+) bfd\n)", r"\1   neighbor \2 out-delay 300\n"),
+        "junos": replace(r"^(            type external;\n)", r"\1            out-delay 300;\n"),
+    }),
+    "routes that are never used": ("tor", {
+        "eos": replace(r"^(   timers bgp 3 9\n)", r"\1   distance bgp 255 255 255\n"),
+        "nxos": replace(r"^(  address-family ipv4 unicast\n)(    redis)", r"\1    distance 255 255 255\n\2"),
+    }),
+    "a log of emergencies": ("tor", {
+        "eos": add("logging trap emergencies\n", before=r"^logging vrf"),
+        "nxos": replace(r"(logging server 192\.0\.2\.20) 6", r"\1 0"),
+        "junos": replace(r"(host 192\.0\.2\.20 \{\n +any )notice", r"\1emergency"),
+    }),
+    "root without a password": ("tor", {"eos": add("aaa root nopassword\n!\n", before=r"^aaa authorization")}),
+    "SNMP without authentication": ("tor", {
+        "eos": add("snmp-server group MON v3 noauth read ALL\n!\n", before=_BEFORE["eos"]),
+    }),
+    "commands in the clear": ("tor", {"junos": replace(r"^(        netconf \{\n)", r"        xnm-clear-text;\n\1")}),
+    "hash without layer 4": ("tor", {"junos": replace(
+        r"^(    enhanced-hash-key \{\n)",
+        r"\1        inet {\n            no-l4-source-port;\n            no-l4-destination-port;\n        }\n",
+    )}),
+    "undefined classifier": ("tor", {"junos": replace(r"dscp DSCP;", "dscp DSPC;")}),
+    "undefined drop profile": ("tor", {"junos": replace(r"drop-profile ECN-(\S+);", r"drop-profile ENC-\1;")}),
+    "undefined class": ("tor", {
+        "nxos": replace(r"^  class CM-RDMA\n", "  class CM-RDMAX\n"),
+        "junos": replace(r"^            forwarding-class FC-RDMA \{\n( +loss)",
+                         r"            forwarding-class FC-RMDA {\n\1"),
+    }),
+    "class of an undefined list": ("tor", {
+        "nxos": replace(r"^  match dscp 26\n", "  match access-group name NOBODY\n"),
+    }),
+    "undefined group": ("all", {"junos": replace(r"^system \{", "apply-groups NOBODY;\nsystem {")}),
+    "undefined import function": ("tor", {
+        "eos": replace(r"neighbor (\w+) route-map FROM-\w+ in", r"neighbor \1 rcf in NOBODY()"),
+    }),
+    "undefined list of AS paths": ("tor", {
+        "eos": replace(r"^(route-map FROM-\w+ permit 20\n)", r"\1   match as-path NOBODY\n"),
+        "nxos": replace(r"^(route-map FROM-\w+ permit 20\n)", r"\1  match as-path NOBODY\n"),
+    }),
+    "inactive LLDP": ("tor", _inactive(r"lldp \{")),
+    "inactive policy": ("all", _inactive(r"policy-statement FROM-")),
+    "inactive split ports": ("tor", _inactive("number-of-sub-ports")),
+    "inactive time server": ("tor", _inactive(r"server 192")),
+    "inactive loopback": ("tor", _inactive(r"lo0 \{")),
+    "inactive number of neighbors": ("all", _inactive("peer-as")),
+}  # fmt: skip
