@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.errors import DeviceError, LockedError, RefusedLoginError, UnreachableError
+from fabricc.operate.devices.errors import (
+    DeviceError,
+    LockedError,
+    RefusedLoginError,
+    UnprovenDeviceError,
+    UnreachableError,
+)
 from fabricc.operate.devices.getter_types import GETTERS, IDENTITY
 from fabricc.operate.devices.login import MOST_REFUSING, Device, driver_class, napalm_base
 from fabricc.operate.drivers.holds import Hold, HoldKind
@@ -344,7 +350,9 @@ def open_connection(
         if _refuses_login(error):
             remedy = "Correct the account, or its password or key, in the access file."
             raise RefusedLoginError("FAB9110", message, remedy) from None
-        remedy = _identity_remedy(error) or "See that it is up and that the access file is right."
+        if remedy := _identity_remedy(error):
+            raise UnprovenDeviceError("FAB9110", message, remedy) from None
+        remedy = "See that it is up and that the access file is right."
         raise UnreachableError("FAB9110", message, remedy) from None
     connection = Connection(device.name, live, clean, mask)
     try:

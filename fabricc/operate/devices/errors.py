@@ -17,5 +17,9 @@ class LockedError(DeviceError):
     """Another session holds a device, or has changed it: the device did not begin the request."""
 
 
+class UnprovenDeviceError(DeviceError):
+    """A device answers and does not prove that it is the expected one: it has another host key or certificate."""
+
+
 class RefusedLoginError(DeviceError):
     """A device answers and refuses the login; another attempt may lock the account."""

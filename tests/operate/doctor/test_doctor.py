@@ -14,8 +14,9 @@ import pytest
 from fabricc.cli.entry import run
 from fabricc.operate import doctor
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.errors import DeviceError
-from fabricc.operate.devices.login import Login
+from fabricc.operate.devices.connection import open_connection
+from fabricc.operate.devices.errors import DeviceError, UnprovenDeviceError
+from fabricc.operate.devices.login import Login, devices_by_name
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.doctor import State, check_switches
 from tests.operate.verify.test_drivers import DEVICES
@@ -168,6 +169,9 @@ def test_a_switch_is_logged_in_to_and_its_release_compared(
             )
         )
         unproved = [*check_switches(fabric, foreign, 1)]
+        first = next(iter(devices_by_name(fabric).values()))
+        with pytest.raises(UnprovenDeviceError), open_connection(first, foreign):
+            pass
     assert all("cannot be logged in to" in each.message for each in unproved), unproved
     named = ("certificate", "ca_file") if "ssl_verify" in far.options else ("host key", "known_hosts")
     assert all(word in each.remedy for each in unproved for word in named), unproved

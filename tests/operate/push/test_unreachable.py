@@ -79,9 +79,12 @@ def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> No
     )
 
 
-def test_rejected_login_is_not_skipped_as_unreachable(network: Network) -> None:
+@pytest.mark.parametrize("fault", ["deny", "foreign"])
+def test_rejected_login_and_other_host_key_are_not_skipped_as_unreachable(
+    network: Network, fault: str
+) -> None:
     network.ask("mend", GONE)
-    network.fault(GONE, "open", 1, "before", "deny")
+    network.fault(GONE, "open", 1, "before", fault)
     ran = network.push(*SKIP, status=3)
     assert "FAB9110" in ran.stderr
     assert "FAB9140" not in ran.stderr

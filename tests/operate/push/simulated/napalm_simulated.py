@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import json
 import socket
+import ssl
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, quote_plus
@@ -68,6 +69,8 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
             raise ConnectionException("login refused")
         if fault == "deny":
             raise ConnectAuthError("login refused")
+        if fault == "foreign":
+            raise ConnectionException("TLS failed") from ssl.SSLCertVerificationError("another certificate")
         if fault == "reject":
             raise ReplaceConfigException("line 3: invalid input; password hunter2")
         if fault == "fill":
