@@ -149,6 +149,23 @@ def find_newly_parted_hosts(now: Remainder, *known: Remainder) -> list[PartedHos
     ]
 
 
+def find_last_planes(remainder: Remainder) -> dict[tuple[int, str], tuple[str, ...]]:
+    """Return a plane and a ToR without paths -> the hosts whose NICs behind that ToR have ports in this plane alone.
+
+    A ToR of the plane that serves other NICs is the last way to them.
+    """
+    wiring = remainder.wiring
+    found: defaultdict[tuple[int, str], dict[str, None]] = defaultdict(dict)
+    for at, lost in remainder.lost_ports.items():
+        tors = wiring.host_ports(at)
+        for ports in group_pairs((port.rail, port) for port in tors).values():
+            left = {wiring.tors[tors[port]].plane for port in ports if port not in lost}
+            for port in ports if len(left) == 1 else ():
+                if port in lost:
+                    found[min(left), tors[port]][wiring.fabric.units[at.unit].hosts[at.slot]] = None
+    return {key: tuple(hosts) for key, hosts in found.items()}
+
+
 class _Planes(NamedTuple):
     """The planes that the ports of a NIC lead to, and those to which they still do."""
 

@@ -70,6 +70,7 @@ class CapacityModel:
         alone: resource of hosts or an outside party -> its share while the switch that carries the most of it is out.
             One switch may always be out, even where they have no other.
         outside: the resources of outside parties.
+        common: the resources of hosts that have one plane left, without which they have none in common with others.
     """
 
     members: Mapping[str, Member]
@@ -80,6 +81,7 @@ class CapacityModel:
     absent: tuple[Member, ...] = ()
     alone: Mapping[str, Fraction] = field(default_factory=dict)
     outside: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class Wave:
         drained: the switches that are drained before they change.
         cut: groups of hosts that have no port left meanwhile, which jobs must leave.
         unreachable: links to outside parties of which none is left meanwhile.
+        parted: planes to hosts that have no plane in common with the hosts behind the wave meanwhile.
     """
 
     members: tuple[str, ...]
@@ -104,6 +107,7 @@ class Wave:
     drained: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
+    parted: tuple[str, ...] = ()
 
 
 class ShareError(Exception):
@@ -294,7 +298,8 @@ class _State:
         cut = draft.find_cut_ends()
         outside = self.plant.outside
         hosts, parties = (tuple(each for each in cut if (each in outside) is far) for far in (False, True))
-        return Wave(names, canary, kept, at, risked, drained, hosts, parties)
+        parted = tuple(sorted(each for each in self.plant.common if draft.certain.get(each)))
+        return Wave(names, canary, kept, at, risked, drained, hosts, parties, parted)
 
     def count_toggled_links(self, member: Member) -> dict[str, int]:
         """Lower switch -> links that go down (positive) or come up once this member is new."""

@@ -44,6 +44,15 @@ def list_cuts(wave: Wave) -> Iterator[str]:
         yield f"jobs must leave {join_words(wave.cut, 2)}"
     if wave.unreachable:
         yield f"all {join_words(wave.unreachable, 2)} are down"
+    if parted := describe_parted(wave):
+        yield parted
+
+
+def describe_parted(wave: Wave) -> str:
+    """Describe the hosts that have no plane in common with others during a wave; "" where there are none."""
+    if not wave.parted:
+        return ""
+    return f"hosts behind it lose {join_words(wave.parted, 2)}, the only plane in common"
 
 
 def encode_wave(wave: Wave) -> dict[str, Any]:
@@ -57,6 +66,7 @@ def encode_wave(wave: Wave) -> dict[str, Any]:
         "drained": list(wave.drained),
         "hosts_to_leave": list(wave.cut),
         "outside_cut": list(wave.unreachable),
+        "no_common_plane": list(wave.parted),
     }
 
 

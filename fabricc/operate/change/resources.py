@@ -6,8 +6,11 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.values import dataclass
-from fabricc.fabric.capacity.wiring import Wiring, rail_name
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.values import dataclass, replace
+from fabricc.fabric.capacity.hosts import find_last_planes
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.wiring import Outage, Wiring, rail_name
 from fabricc.fabric.links import served_slots
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import SwitchId, TierName, Unit
@@ -36,7 +39,8 @@ class Effect:
         access: what it changes about who can log in to the switch or change it.
         weakened: services and protections that it ends or weakens.
         leaves: whether it ends all sessions of the switch: what the switch carries is gone whatever the order.
-        outside: the external ports, where only parties behind them notice it: traffic between hosts needs no drain.
+        outside: the external ports, where only parties behind them and those who reach them notice it: traffic between
+            hosts needs no drain. None where others notice it.
     """
 
     platform: str
@@ -49,12 +53,12 @@ class Effect:
     access: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
     leaves: bool = False
-    outside: frozenset[str] = frozenset()
+    outside: frozenset[str] | None = None
 
     @property
     def disruptive(self) -> bool:
         """Return whether traffic must leave the switch first."""
-        return self.impact >= Impact.SESSION_RESET and not self.confined and not self.outside
+        return self.impact >= Impact.SESSION_RESET and not self.confined and self.outside is None
 
     @staticmethod
     def unknown(device: Device) -> Effect:
@@ -117,7 +121,8 @@ def build_capacity_model(
         what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
         ways = {} if name in leaving else fabric.external.at(name)
         carries |= Counter(_name_party(way.outsider.name) for way in ways.values())
-        lost = Counter(_name_party(way.outsider.name) for port, way in ways.items() if port in effect.outside)
+        exits = effect.outside or ()
+        lost = Counter(_name_party(way.outsider.name) for port, way in ways.items() if port in exits)
         member = Member(name, tier, *what, carries, below, effect.confined, lost, _name_side(fabric, at))
         if name in effects:
             members[name] = member
@@ -128,7 +133,34 @@ def build_capacity_model(
     totals |= outside
     alone = _find_shares_alone(fabric, totals) | alone_outside
     known = frozenset(outside)
-    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone, known)
+    members, common = _add_last_planes(wiring, places, members, absent)
+    totals |= dict.fromkeys(common, 1)
+    return CapacityModel(
+        members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone, known, common
+    )
+
+
+def _add_last_planes(
+    wiring: Wiring, places: Mapping[str, SwitchId], members: Mapping[str, Member], absent: Collection[str]
+) -> tuple[dict[str, Member], frozenset[str]]:
+    """Return the members with the plane that hosts behind a dead ToR have left, and these resources.
+
+    A ToR of that plane is the only way between its own hosts and them.
+    """
+    found, fabric = dict(members), wiring.fabric
+    if fabric.port_planes == 1:
+        return found, frozenset()
+    standing = wiring.shut | Outage(gone=frozenset(absent))
+    common: set[str] = set()
+    for (plane, lost), hosts in find_last_planes(Remainder(wiring, standing)).items():
+        resource = f"plane {PLANE_LETTERS[plane]} to {join_words(hosts, 1)}"
+        beside = _name_redundancy_set(fabric, places[lost])
+        for name, member in members.items():
+            at = places[name]
+            if at.tier is TierName.TOR and at.plane == plane and member.side and member.redundancy != beside:
+                found[name] = replace(found[name], carries={**found[name].carries, resource: 1})
+                common.add(resource)
+    return found, frozenset(common)
 
 
 def _name_party(party: str) -> str:

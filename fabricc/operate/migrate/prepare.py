@@ -103,7 +103,7 @@ def prepare_migration(
                 _write_place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
             recabled = moved and not find_exchanged_switches(before.fabric, after.fabric)
-            waves = () if recabled else order_networks(review, after, keep)
+            waves = () if recabled else order_networks(review, before, after, keep)
             stages.append(Stage(number, step, review, spec, moved, waves))
             before, label = after, step.name
         progress("steps", len(way), len(way))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import nos as back_ends
 from fabricc.fabric.links import switch_links
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import Direction, Switch
 from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.impact import AGREED, FAMILIES
+from fabricc.operate.push.impact import AGREED, FAMILIES, find_changed_exits
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of
 from fabricc.review.diff.model import Group, Impact, Review
@@ -41,7 +42,7 @@ class Order(NamedTuple):
     possible: tuple[str, ...] = ()
 
 
-def order_networks(review: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
+def order_networks(review: Review, before: Compiled, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
     """Return the waves of every network where the change of a switch is disruptive.
 
     Every rail, plane and switch keeps the share `keep` of its paths.
@@ -62,7 +63,7 @@ def order_networks(review: Review, after: Compiled, keep: Fraction) -> tuple[Ord
                 group.platform,
                 group.impact,
                 breaks=_find_peers(part.fabric, places[name], roles) & breaking,
-                outside=_list_outside_ports(group, part.fabric, places[name]) if not roles else frozenset(),
+                outside=None if roles else _list_outside_ports(group, name, before, part),
             )
             for name, group, roles in changing
         }
@@ -114,19 +115,18 @@ def _list_link_families(fabric: Fabric) -> set[str]:
     return {name for name, pool in zip(FAMILIES, (addresses.links4, addresses.links6), strict=False) if pool}
 
 
-def _list_outside_ports(group: Group, fabric: Fabric, at: SwitchId) -> frozenset[str]:
-    """Return the external ports of a switch where only parties behind them notice its change; no port otherwise.
-
-    Where only switches that leave notice it, these are the ports that have led to them.
-    """
+def _list_outside_ports(group: Group, name: str, before: Compiled, after: Compiled) -> frozenset[str] | None:
+    """Return the external ports that change, where only parties behind them notice a switch's change; else None."""
     subjects = [line.statement.subject for line in group.lines if line.verdict.impact >= Impact.SESSION_RESET]
-    if subjects and all(subject.endswith(_LEFT) for subject in subjects):
-        direction = Direction.UNUSED
-    elif all(_is_outside(subject, group.nos) for subject in subjects):
-        direction = Direction.EXTERNAL
-    else:
-        return frozenset()
-    return frozenset(port.name for port in fabric.switch(at).ports if port.direction is direction)
+    noticed = all(subject.endswith(_LEFT) or _is_outside(subject, group.nos) for subject in subjects)
+    old, new = before.device(name), after.device(name)
+    if not (subjects and noticed and isinstance(old, Switch) and isinstance(new, Switch)):
+        return None
+    facts = [
+        back_ends.load(switch.nos).read(of.files(switch)).facts
+        for switch, of in ((old, before), (new, after))
+    ]
+    return find_changed_exits(new, *facts)
 
 
 def _is_outside(subject: str, nos: str) -> bool:

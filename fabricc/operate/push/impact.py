@@ -78,11 +78,12 @@ def assess_effect(
     if application is not None and applied > stated:
         return Effect(platform, applied, application.interrupts, breaks, way, False, False, *besides)
     reason = _find_reason(statements, device.nos, stated)
-    confined, outside = False, frozenset[str]()
+    confined = False
+    outside: frozenset[str] | None = None
     if not breaks and applied < Impact.SESSION_RESET <= stated and not text:
         confined = _is_unnoticed(base, head, _list_host_vrfs(switch))
         if not confined and _is_unnoticed(base, head, _list_outside_paths(switch, base, head)):
-            outside = _find_changed_exits(switch, base.facts, head.facts)
+            outside = find_changed_exits(switch, base.facts, head.facts)
     loses_vrf = any(_VNI.fullmatch(path) for path in old.keys() - new.keys())
     return Effect(platform, stated, reason, breaks, way, confined, loses_vrf, *besides, outside)
 
@@ -119,10 +120,10 @@ def find_text_changes(
 
 def _is_unnoticed(base: DeviceView, head: DeviceView, left_out: Collection[str]) -> bool:
     """Return whether nothing that traffic notices is left of a change without some facts."""
-    without = [
-        replace(view, facts={path: value for path, value in view.facts.items() if path not in left_out})
-        for view in (base, head)
-    ]
+    without = []
+    for view in (base, head):
+        rest = {path: value for path, value in view.facts.items() if path not in left_out}
+        without.append(replace(view, facts=rest, sessions=sessions_of(rest)))
     found = compare_views(without[0], without[1])
     return found is None or found.impact < Impact.SESSION_RESET
 
@@ -176,7 +177,7 @@ def _is_in(text: str, networks: Iterable[Network]) -> bool:
     return any(address in network for network in networks)
 
 
-def _find_changed_exits(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
+def find_changed_exits(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     """Return the external ports of which the settings, the session or a route change; all where none stands out."""
     changed = [path for path in old.keys() | new.keys() if old.get(path) != new.get(path)]
     words = {word for path in changed for word in _WORD.findall(f"{path} {old.get(path)} {new.get(path)}")}
@@ -232,7 +233,7 @@ def _find_reason(statements: Iterable[Statement], nos: str, impact: Impact) -> s
 def _find_broken_peers(switch: Switch, old: Facts, new: Facts) -> frozenset[str]:
     """Peers of links in use before, on which something of before changes that both ends must agree on.
 
-    A family that goes breaks no link on which another one stays.
+    A family that goes breaks no link on which another one stays. An outside party is no switch of the plan.
     """
     everywhere = old.get("bgp/asn") != new.get("bgp/asn")
     neighbors = group_pairs(
@@ -241,6 +242,8 @@ def _find_broken_peers(switch: Switch, old: Facts, new: Facts) -> frozenset[str]
     found = set()
     for port in switch.ports:
         if port.peer is None or port.name not in neighbors or not _is_in_use(old, port.name):
+            continue
+        if port.direction is Direction.EXTERNAL:
             continue
         paths = [f"interface[{port.name}]/{what}" for what in AGREED]
         known = [path for path in (*paths, *neighbors[port.name]) if path in old]

@@ -14,7 +14,7 @@ from fabricc.base.diagnostics.wording import format_share, format_share_option, 
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves, find_largest_keep
-from fabricc.operate.change.order_text import describe_kept_share, list_wave_notes
+from fabricc.operate.change.order_text import describe_kept_share, describe_parted, list_wave_notes
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.errors import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
@@ -388,6 +388,16 @@ def report_skipped(names: Collection[str], severity: Severity) -> list[Diagnosti
     message = f"left out, because they do not answer: {_shorten_names(sorted(names))}"
     remedy = "When they answer, `fabricc push TREE --resume` or another push changes them."
     return [Diagnostic("FAB9140", severity, message, None, remedy)]
+
+
+def report_parted(waves: Sequence[Wave]) -> list[Diagnostic]:
+    """Return the findings about hosts that have no plane in common with others during a wave."""
+    remedy = "Bring back the ToRs that are out first, or let the jobs leave these hosts."
+    return [
+        Diagnostic("FAB9410", Severity.WARNING, f"wave {number}: {parted}", None, remedy)
+        for number, wave in enumerate(waves, 1)
+        if (parted := describe_parted(wave))
+    ]
 
 
 def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> None:

@@ -18,7 +18,15 @@ from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.image_step import INSTALL
 from fabricc.operate.push.journal import SESSION, Journal, Run, State
 from fabricc.operate.push.ownership import hold_switches, new_session
-from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
+from fabricc.operate.push.run import (
+    Outcome,
+    Push,
+    describe_guard,
+    estimate_s,
+    plan_waves,
+    report_parted,
+    report_skipped,
+)
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -247,7 +255,7 @@ def preview_push(setting: Setting) -> Preview:
     reports = list_unwatched(setting, requested), report_drain_timers(flow.executor, flow.effects, waves)
     for name, hold in flow.executor.stopping.items():
         setting.reporter.print_line(f"{describe_guard(name, hold)}; the push stops it")
-    findings += (*report_skipped(flow.skipped, Severity.WARNING),)
+    findings += (*report_skipped(flow.skipped, Severity.WARNING), *report_parted(waves))
     digest = setting.source.digest
     return Preview(
         digest, flow.effects, waves, seconds, basis, requested, 0, *reports, findings, flow.skipped
@@ -285,8 +293,9 @@ def plan_push(setting: Setting) -> Preview:
         seconds, basis = estimate_s(waves, effects, executor)
         drained = report_drain_timers(executor, effects, waves)
     return Preview(
-        source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained, findings=findings
-    )
+        source.digest, effects, waves, seconds, basis, assumed=unknown, drained=drained,
+        findings=(*findings, *report_parted(waves)),
+    )  # fmt: skip
 
 
 def list_runs(

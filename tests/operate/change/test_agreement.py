@@ -152,12 +152,42 @@ def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: s
     assert bool(review.sessions) <= (review.impact >= Impact.SESSION_RESET)
     places = {new.fabric.name(at): at for at in new.fabric.switch_ids()}
     if any(each.disruptive for each in effects.values()):
-        (order,) = order_networks(review, new, Fraction(0))
+        (order,) = order_networks(review, old, new, Fraction(0))
         assert list(order.waves) == plan_waves(
             build_capacity_model(new.fabric, places, effects), Fraction(0), None
         )
     else:
-        assert order_networks(review, new, Fraction(0)) == ()
+        assert order_networks(review, old, new, Fraction(0)) == ()
+
+
+@pytest.mark.parametrize("edit", ["asn: 64997", "local: 192.0.2.6/31", "accept: [198.19.0.0/16]"])
+def test_both_verbs_count_the_external_ports_that_change(edit: str) -> None:
+    """A party beside the one that changes keeps its links, and no switch is drained for it."""
+    text = spec_with_services("eos").replace(
+        "  filer:\n",
+        """  wan:
+    asn: 64998
+    accept: [198.18.0.0/15]
+    links:
+      - {at: spine01a, port: "Ethernet63/1", speed_gbps: 400, peer: wan-1, peer_port: "1", local: 192.0.2.4/31}
+
+  filer:
+""",
+    )
+    key, _, value = edit.partition(" ")
+    old_value = {"asn:": "64998", "local:": "192.0.2.4/31", "accept:": "[198.18.0.0/15]"}[key]
+    old, new = compile_text(text), compile_text(text.replace(f"{key} {old_value}", f"{key} {value}"))
+    effects = pushed_effects(old.fabric, new.fabric)
+    outside = effects["spine01a"].outside
+    assert outside is not None
+    assert "Ethernet63/1" in outside
+    assert not any(effect.disruptive for effect in effects.values()), "nor a ToR without a way out"
+    places = {new.fabric.name(at): at for at in new.fabric.switch_ids()}
+    waves = plan_waves(build_capacity_model(new.fabric, places, effects), Fraction(0), None)
+    (wave,) = (each for each in waves if "spine01a" in each.members)
+    assert (wave.unreachable, wave.drained) == (("links to wan",), ())
+    orders = order_networks(review_variant(old, new, ("old", "new")), old, new, Fraction(0))
+    assert [*orders] == [] or list(orders[0].waves) == waves
 
 
 FABRICS = {

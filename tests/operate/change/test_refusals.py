@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.hosts import find_newly_parted_hosts
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.wiring import Outage, Wiring
+from fabricc.fabric.shape import TierName
+from fabricc.operate.change.order import compute_waves
+from fabricc.operate.change.resources import Effect, build_capacity_model
+from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.run import plan_waves, report_parted
+from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,3 +128,38 @@ def test_maintain_accepts_the_rounds_that_its_refusal_lists(
     for each in rounds:
         accepted = fabricc(*words, *each, "--keep", share, str(spec))
         assert accepted.status == 0, (each, share, accepted.out, accepted.err)
+
+
+@pytest.mark.parametrize("absent", [True, False], ids=["absent", "drained"])
+def test_a_wave_parts_no_hosts_from_those_behind_a_dead_tor(tmp_path: Path, absent: bool) -> None:
+    """Hosts behind a dead ToR have one plane left, to which other ToRs lead; a drained ToR carries its hosts."""
+    out, spec = "su001-tor1a", tmp_path / "cluster.yaml"
+    drained = "" if absent else f"overrides: {{{out}: {{drain: true}}}}\n"
+    spec.write_text(
+        SPEC.replace("hgx-8gpu", "hgx-2x200").replace("4}\nspines", "4}\nplanes: 2\nspines") + drained
+    )
+    fabric = compile_spec(spec).fabric
+    wiring = Wiring(fabric)
+    standing = wiring.shut | Outage(gone=frozenset({out} if absent else ()))
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    apart = [name for name, at in places.items() if at.tier is TierName.TOR and at.unit != places[out].unit]
+    parting = {
+        name
+        for name in apart
+        if find_newly_parted_hosts(
+            Remainder(wiring, standing | Outage(gone=frozenset({name}))), Remainder(wiring, standing)
+        )
+    }
+    assert parting == {name for name in apart if absent and places[name].plane % 2}
+    for name in apart:
+        model = build_capacity_model(
+            fabric, places, {name: Effect("x", Impact.TRAFFIC_LOSS)}, [out] if absent else []
+        )
+        (wave,) = compute_waves(model, Fraction(0))
+        (found,) = report_parted([wave]) or (None,)
+        assert (found is not None) == (wave.kept == 0) == (name in parting)
+        if name in parting:
+            with pytest.raises(PushRefusedError, match="0 % of the paths of plane b to su001-host0"):
+                plan_waves(model, Fraction(1, 10), None)
+        else:
+            assert plan_waves(model, Fraction(1, 10), None)
