@@ -223,14 +223,18 @@ def _is_expected(summary: Summary, path: str) -> bool:
 
 _SYSLOG = "management/syslog"
 _SERVERS = {"management/ntp": "NTP server", _SYSLOG: "log server"}
-_ITSELF = re.compile(r"127\.\S+|::1")
+_ITSELF = re.compile(r"127\.\S+|::1|0\.0\.0\.0|::")
 
 
 def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report services whose only server is the switch itself, and logins that only the switch may use."""
     for path, service in _SERVERS.items():
         servers = re.split(r"[\s,]+", str(statement.rest.get(path, "")))
-        agent = path == _SYSLOG and any(map(_ITSELF.fullmatch, servers))  # it may forward the logs
+        agent = (
+            path == _SYSLOG
+            and any(map(_ITSELF.fullmatch, servers))
+            and not defaults.is_log_sender(statement.device.system)
+        )  # it may forward the logs
         own = all(_ITSELF.fullmatch(each) or each in sessions.addresses for each in servers)
         if servers != [""] and own and not agent:
             message = f"{statement.name}: its {service} {servers[0]} is the switch itself"

@@ -74,6 +74,11 @@ def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for leaf, value in statement.ports.get(each, {}).items()
         if defaults.has_strict_rpf(leaf, value)
     }
+    found |= {
+        port: path
+        for path, value in statement.facts_below("kernel[").items()
+        if (port := defaults.port_with_strict_rpf(path, value)) in links
+    }
     whole = next(
         (path for path, value in statement.rest.items() if defaults.has_strict_rpf(path, value)), None
     )

@@ -12,7 +12,7 @@ from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
-from fabricc.rules.access import MISSING
+from fabricc.rules.access import ISOLATED, MISSING, OPEN
 from fabricc.rules.announcements import SILENT
 from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CODES = {
     "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "list": BUFFER, "service": MISSING, "number": UNREAD,
-    "hash": SLOW, "sessions": IDLE, "routes": SILENT,
+    "hash": SLOW, "sessions": IDLE, "routes": SILENT, "login": OPEN, "shut": IDLE, "members": IDLE, "gateway": ISOLATED,
 }  # fmt: skip
 """Kind of a contradiction -> code."""
 
@@ -53,6 +53,12 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if one.field == "graceful-shutdown" and statement.facts_below(LEFT):
             continue  # the rule about the switch reports it
         if one.kind == "list" and one.name not in lossless:
+            continue
+        if one.kind == "members" and not any(name in statement.addresses for name in one.name.split()):
+            continue
+        if one.kind == "shut" and one.name not in statement.addresses:
+            continue
+        if one.kind == "gateway" and statement.rest.get("management/isolated") != "true":
             continue
         found.setdefault((one.kind, one.field), []).append((one.name, file, line))
         effects[one.kind, one.field] = one.effect

@@ -66,11 +66,62 @@ _FORMS = (
         "no buffer profile for the queue of PFC, which other queues have (SAI, saiqueue.h)",
     ),
     ("service", re.compile(r"(NTP)\|(global) admin_state: disabled"), "the clock follows no server"),
+    (
+        "service",
+        re.compile(r"(?:Time )?(RootDistanceMaxSec) ?= ?(0?\.0\d*|0)(?:ms|us|s)?"),
+        "the clock accepts no server, whose distance is larger",
+    ),
+    ("service", re.compile(r"(\*\.\*) (stop|~)"), "no message reaches the lines after it, which send them"),
+    (
+        "service",
+        re.compile(r"(configure lldp status) (rx-only|tx-only|disabled)"),
+        "cables cannot be compared with the plan at both ends",
+    ),
+    (
+        "service",
+        re.compile(r"(configure system interface pattern) (?!.*(?:swp|\*))(\S+)"),
+        "the links between switches have no LLDP",
+    ),
+    (
+        "login",
+        re.compile(r"(tcp dport (?:22|ssh)) (?:ip6? saddr .* )?(accept)"),
+        "hosts may log in, over every port",
+    ),
+    (
+        "login",
+        re.compile(r"(iifname) \"?((?!eth0\"?|lo\"?|mgmt)[\w.*]+)\"? tcp dport (?:22|ssh) .*accept"),
+        "logins are accepted there, not at the management port",
+    ),
+    (
+        "shut",
+        re.compile(r"(?:(?:pre|post)-)?(up) .*\bip link set (?:dev )?(\S+) down\b.*"),
+        "a command takes the port down, each time that it comes up",
+    ),
+    (
+        "members",
+        re.compile(r"(bond-slaves|bridge-ports) (.+)"),
+        "the addresses of members have no effect",
+    ),
+    (
+        "gateway",
+        re.compile(r"(gateway) (\S+)"),
+        "packets of the fabric without a route leave by the management network",
+    ),
     ("sessions", re.compile(r"(bgpd_options) = .*(-p 0)(?: .*)?"), "bgpd accepts no session"),
+    (
+        "sessions",
+        re.compile(r"(bgpd_options) ?= ?.*((?:-p |--bgp_port[ =])(?!179\b)\d+).*"),
+        "bgpd listens at a port to which no neighbor connects",
+    ),
+    (
+        "sessions",
+        re.compile(r"(bgpd_options) ?= ?.*((?:-l |--listenon[ =])(?:127\.|::1)\S*?)\"?(?: .*)?"),
+        "bgpd listens for sessions where no neighbor is",
+    ),
     ("sessions", re.compile(r"(bgpd_options) = .*(-n|--no_kernel)(?: .*)?"), "no route of BGP is installed"),
     (
         "hash",
-        re.compile(r"(bgpd_options|zebra_options) = .*((?:-e|--ecmp) [1-3])(?: .*)?"),
+        re.compile(r"(bgpd_options|zebra_options) ?= ?.*((?:-e|--ecmp)[ =][1-3])(?!\d).*"),
         "few of the equal paths are used",
     ),
     (

@@ -278,6 +278,11 @@ def states_confederation_members(system: str) -> bool:
     return system in ("frr", "sonic")
 
 
+def is_log_sender(system: str) -> bool:
+    """Return whether the file with a log server is that of the agent itself, as `rsyslog.conf` of FRR on Linux."""
+    return system == "frr"
+
+
 def states_pfc(system: str) -> bool:
     """Return whether the files of a system state PFC; those of FRR on Linux leave it to the NIC's driver."""
     return system != "frr"
@@ -292,7 +297,9 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
         return "L4_SRC_PORT" not in text
     if path.startswith(_JUNOS_HASH):
         return bool(_WITHOUT_PORTS.search(text))
-    return path in _KERNEL_HASH and text == "0"
+    if path in _KERNEL_FIELDS:
+        return text.isdigit() and not int(text) & _PORT_FIELDS
+    return path in _KERNEL_HASH and text in ("0", "2")
 
 
 _JUNOS_HASH = ("routing/setting[enhanced-hash-key inet]", "routing/setting[enhanced-hash-key hash-mode]")
@@ -300,7 +307,11 @@ _WITHOUT_PORTS = re.compile(r"\bno-l4-source-port\b|\blayer2-header\b")
 """Junos CLI reference, `enhanced-hash-key`: ports and the payload of layer 2 are left out of the hash."""
 
 _KERNEL_HASH = ("kernel[net.ipv4.fib_multipath_hash_policy]", "kernel[net.ipv6.fib_multipath_hash_policy]")
-"""Linux: 0 hashes addresses alone (Documentation/networking/ip-sysctl.rst)."""
+_KERNEL_FIELDS = ("kernel[net.ipv4.fib_multipath_hash_fields]", "kernel[net.ipv6.fib_multipath_hash_fields]")
+_PORT_FIELDS = 0x0030
+"""Linux: 0 hashes addresses alone, 2 those of the inner packet, 3 the chosen fields, of which two are of ports
+(Documentation/networking/ip-sysctl.rst).
+"""
 
 
 _STILL = {
@@ -335,9 +346,18 @@ def has_strict_rpf(path: str, value: object) -> bool:
     """
     if path == "setting[ip verify unicast]":
         return "reachable-via rx" in str(value)
-    if path == "kernel[net.ipv4.conf.all.rp_filter]":
+    if path in ("kernel[net.ipv4.conf.all.rp_filter]", "kernel[net.ipv4.conf.*.rp_filter]"):
         return str(value) == "1"
     return path == "setting[rpf-check]" and value == "true"
+
+
+def port_with_strict_rpf(path: str, value: object) -> str:
+    """Return the port whose sources Linux checks strictly by a setting of its own, "" for none."""
+    match = _PORT_RPF.fullmatch(path)
+    return match[1] if match and str(value) == "1" else ""
+
+
+_PORT_RPF = re.compile(r"kernel\[net\.ipv4\.conf\.(.+)\.rp_filter\]")
 
 
 def may_route_by_default(system: str, facts: Mapping[str, object]) -> bool:
@@ -421,7 +441,9 @@ _NO_LLDP = {
     "setting[no lldp transmit]": "true", "setting[no lldp receive]": "true", "setting[lldp transmit]": "off",
     "setting[lldp receive]": "off",
 }  # fmt: skip
-_NO_LLDP_LINE = re.compile(r"protocols lldp interface (\S+?)(?:\.0)? disable")
+_NO_LLDP_LINE = re.compile(
+    r"protocols lldp interface (\S+?)(?:\.0)? disable|configure ports (\S+) lldp status (?:disabled|rx-only)"
+)
 
 
 def disables_lldp_of_port(leaf: str, value: object) -> bool:
@@ -432,7 +454,7 @@ def disables_lldp_of_port(leaf: str, value: object) -> bool:
 def port_without_lldp(text: str) -> str:
     """Return the port on which a line that no row reads switches LLDP off; "" for none."""
     match = _NO_LLDP_LINE.fullmatch(text.strip())
-    return match[1] if match else ""
+    return match[1] or match[2] if match else ""
 
 
 _LLDP_ONLY_IF_STATED = ("nxos", "junos")

@@ -142,13 +142,18 @@ _SHORTEST_HOLD_S = 3
 """Shorter hold times are none, but for 0, which never ends (RFC 4271 section 4.2)."""
 
 
+_MOST_LOST = 10
+"""Lost packets after which detection is late by their number, whatever the interval: systems have 3 by default."""
+
+
 def _check_detection(seen: SwitchView) -> Iterator[Breach]:
     """Check that BFD detects a failure before BGP's hold timer expires, otherwise it is useless."""
     interval, hold = seen.number("bfd/interval_ms"), seen.number("bgp/hold_s")
     multiplier = seen.number("bfd/multiplier") or 3
     if interval is not None and hold and interval * multiplier >= hold * 1000:
         message = f"BFD detects after {interval * multiplier} ms, BGP holds for {hold} s already"
-        yield Breach(8, message, "bgp/hold_s" if hold < _SHORTEST_HOLD_S else "bfd/interval_ms")
+        path = "bfd/multiplier" if multiplier > _MOST_LOST else "bfd/interval_ms"
+        yield Breach(8, message, "bgp/hold_s" if hold < _SHORTEST_HOLD_S else path)
     keepalive = seen.number("bgp/keepalive_s")
     if keepalive is not None and hold is not None and 0 < hold < 3 * keepalive:
         message = f"hold time of {hold} s is below three keepalives of {keepalive} s (RFC 4271 section 10)"

@@ -45,6 +45,16 @@ def _kernel(line: str) -> Fault:
     return _edit(add(f"{line}\n", file="sysctl.conf"))
 
 
+def _ports(before: str, inside: str) -> Fault:
+    """Add lines before the first port of `interfaces`, and in it."""
+    return _edit(replace(r"^auto swp1\niface swp1\n", rf"{before}\g<0>{inside}", file="interfaces"))
+
+
+def _filters(pattern: str, text: str) -> Fault:
+    """Replace text of the packet filter."""
+    return _edit(replace(pattern, text, file="nftables.conf"))
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
     "few prefixes are announced": ("tor", _family("maximum-prefix-out 1")),
     "late announcements": ("all", _group("advertisement-interval 600")),
@@ -74,5 +84,25 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "no answer to ARP": ("all", _kernel("net.ipv4.conf.all.arp_ignore = 8")),
     "room for few neighbors": ("all", _edit(replace(r"(ipv4.neigh.default.gc_thresh3) = .*", r"\1 = 1", file="sysctl.conf"))),
     "few open files": ("all", _edit(replace("MAX_FDS=4096", "MAX_FDS=16", file="daemons"))),
+    "bgpd at another port": ("all", _edit(replace(r'(bgpd_options="-A 127.0.0.1)', r"\1 -p 1179", file="daemons"))),
+    "spaces around a sign": ("all", _edit(replace("bgpd=yes", "bgpd = yes", file="daemons"))),
+    "a daemon in capitals": ("all", _edit(replace("bfdd=yes", "BFDD=yes", file="daemons"))),
+    "ports in a bridge": ("all", _ports("auto br0\niface br0\n    bridge-ports swp1 swp2\n\n", "")),
+    "a port that ifupdown2 takes down": ("all", _ports("", "    link-down yes\n")),
+    "a command that takes a port down": ("all", _ports("", "    up ip link set swp1 down\n")),
+    "a port by another name": ("all", _edit(replace("^iface swp1$", "iface swp111", file="interfaces"))),
+    "a gateway of the fabric": ("all", _edit(replace("^iface eth0$", r"\g<0>\n    gateway 172.16.0.1", file="interfaces"))),
+    "slashes in the name": ("all", _kernel("net/ipv4/ip_forward = 0")),
+    "a hash of fields without ports": ("all", _kernel("net.ipv4.fib_multipath_hash_fields = 3")),
+    "everything else is dropped": ("all", _filters(r"policy accept;", "policy drop;")),
+    "nothing is forwarded": ("all", _filters(r"^    chain input", r"    chain forward {\n        type filter hook forward priority 0; policy drop;\n    }\n\g<0>")),
+    "sources of the fabric are dropped": ("all", _filters(r"^ +tcp dport 22 drop", r"        ip saddr 10.0.0.0/8 drop\n\g<0>")),
+    "packets of one hop are dropped": ("all", _filters(r"^ +tcp dport 22 drop", r"        ip ttl < 2 drop\n\g<0>")),
+    "BGP above a rate is dropped": ("all", _filters(r"^ +tcp dport 22 drop", r"        tcp dport 179 limit rate over 1/second drop\n\g<0>")),
+    "hosts may log in": ("all", _filters(r"^ +tcp dport 22 drop", r"        tcp dport 22 accept\n\g<0>")),
+    "logs end before they are sent": ("all", _edit(replace(r"^\*\.\* @", r"*.* stop\n\g<0>", file="rsyslog.conf"))),
+    "LLDP that only listens": ("all", _edit(add("configure lldp status rx-only\n", file="lldpd.conf"))),
+    "the defaults of a profile": ("tor-", _edit(replace("^frr defaults datacenter", "frr defaults traditional"))),
+    "detection by hundreds of packets": ("all", _edit(replace(r"^ profile FABRIC\n", r"\g<0>  detect-multiplier 255\n"))),
     "a buffer of zebra for nothing": ("all", _edit(replace("-s 90000000", "-s 1000", file="daemons"))),
 }  # fmt: skip

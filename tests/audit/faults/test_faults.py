@@ -62,8 +62,10 @@ PLACED = [
     ("RDMA in a queue without PFC", "junos"), ("sessions that do not notice failures", "eos"),
     ("an aggregate over other racks", "frr"), ("both ends of BFD wait", "frr"), ("half of the routes", "frr"),
     ("a confederation of nobody", "frr"), ("an undefined map of an aggregate", "frr"), ("an undefined VRF", "frr"),
-    ("a role without an answer", "frr"),
     ("filter on sources of the fabric", "nxos"), ("links kept from the CPU", "junos"), ("inactive policy", "junos"),
+    ("a role without an answer", "frr"), ("ports in a bridge", "frr"), ("spaces around a sign", "frr"),
+    ("everything else is dropped", "frr"), ("sources of the fabric are dropped", "frr"),
+    ("a port that ifupdown2 takes down", "frr"), ("slashes in the name", "frr"), ("BGP above a rate is dropped", "frr"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]

@@ -124,27 +124,33 @@ def _file_readers() -> Mapping[str, Reader]:
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
-def _state_stopped(reading: Reading) -> None:
-    """State what nothing reads because its daemon is not started."""
+def _state_stopped(reading: Reading, foreign: Mapping[int, str]) -> None:
+    """State what nothing reads because its daemon is not started; `foreign` lines of `daemons` assign nothing."""
     facts, lines = reading.facts, reading.lines
     detected = (path for path in facts if path.endswith("]/bfd") and facts[path] == "true")
     unstated = (
         "no" if any(path.startswith("daemon[") for path in facts) else ""
     )  # FRR's own file has every one
-    other = dict(_read_others(reading))
+    other = dict(_read_others(reading, foreign))
+    attempts = {
+        name: (daemons.FILE, line)
+        for file, line, text in reversed(reading.unknown)
+        for name in ("bgpd", "bfdd")
+        if file == daemons.FILE and text.lower().lstrip().startswith((f"{name} ", f"{name}="))
+    }
     for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
         if daemon in other and daemons.is_started(other[daemon]):
             continue
         if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
-            place = lines.get(f"daemon[{daemon}]", lines[path])
+            place = lines.get(f"daemon[{daemon}]", attempts.get(daemon, lines[path]))
             reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
 
 
-def _read_others(reading: Reading) -> Iterator[tuple[str, str]]:
+def _read_others(reading: Reading, foreign: Mapping[int, str]) -> Iterator[tuple[str, str]]:
     """Yield daemons whose line has another word than `yes` and `no`, and that word."""
-    for file, _, text in reading.unknown:
+    for file, line, text in reading.unknown:
         name, equals, word = text.partition(" = ")  # as the reader prints an assignment of shell
-        if file == daemons.FILE and equals:
+        if file == daemons.FILE and equals and line not in foreign:
             yield name, word
 
 
@@ -206,7 +212,7 @@ class FrrLinux:
         for name, reader in readers.items():
             if name in files:
                 reader.read_file(name, files[name], reading)
-        _state_stopped(reading)
+        _state_stopped(reading, dict(daemons.foreign_lines(files.get(daemons.FILE, ""))))
         unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return hide_values(reading, files)

@@ -345,13 +345,20 @@ def _does_route(tenant: Scope) -> bool:
     } or bool(tenant.scopes or tenant.tables.keys() - {"imports", "exports"})
 
 
+_PROFILES = ("datacenter", "traditional")
+
+
 def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
     """State the values of a process, of the default routing instance or below `prefix`."""
     values, line = bgp.values, bgp.line
     timers = words.DATACENTER_TIMERS if "datacenter" in document.scope.values else words.TRADITIONAL_TIMERS
-    defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}
+    stated_profile = [document.scope.values[each][1] for each in _PROFILES if each in document.scope.values]
+    chosen = stated_profile[0] if stated_profile else line
+    defaults: dict[str, tuple[Value, int]] = {
+        "keepalive_s": (timers[0], chosen), "hold_s": (timers[1], chosen), "multipath_relax": ("false", line),
+    }  # fmt: skip
     for leaf, value in defaults.items():
-        document.put(f"{prefix}bgp/{leaf}", *values.get(leaf, (value, line)))
+        document.put(f"{prefix}bgp/{leaf}", *values.get(leaf, value))
     document.put_leaves(f"{prefix}bgp/", values, ("cluster_id", "distance"))
     if "confederation" in values:
         identifier, at = values["confederation"]

@@ -11,7 +11,7 @@ from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
 from fabricc.back.nos.management import state_isolation
-from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
+from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.fabric.facts import Facts, Reading, format_boolean
 from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
@@ -212,7 +212,11 @@ def finish_router(document: Document) -> None:
         addresses = [*block.table("ipv4").values(), *block.table("ipv6").values()]
         held = f"structure/port[{name}]/auto" in document.reading.facts  # brought up, and then down
         if held and addresses and "enabled" not in block.values:
-            document.put(paths["enabled"], "true", addresses[0][1])  # zebra brings it up to set the address
+            why = "zebra brings the port up to set its address, until ifupdown2 runs again"
+            down = document.reading.lines.get(paths["enabled"])
+            if down is not None and document.reading.facts.get(paths["enabled"]) == "false":
+                document.reading.put(f"unread[{name} link-down]", why, *down)
+            document.put(paths["enabled"], "true", addresses[0][1])
         for family in ("ipv4", "ipv6"):
             path = f"loopback/{family}" if name == "lo" else paths[family]
             for at, (address, (_, line)) in enumerate(block.table(family).items()):
@@ -260,11 +264,31 @@ def finish(document: Document) -> None:
                 document.put(paths[leaf], *stored)
             else:
                 document.reject(stored[1])
+        for address, (_, line) in port.table("addresses").items():
+            document.put_also(paths["ipv6" if ":" in str(address) else "ipv4"], str(address), line)
+        for table in ("ports", "vlans"):
+            for line in {line for _, line in port.table(table).values()}:
+                document.reject(line)
         if auto and "enabled" in port.values:
             document.put(f"structure/port[{name}]/auto", "true", auto[1])
+    lost = [str(name) for name in automatic]
+    for name, port in scope.each("port").items():
+        if (
+            lost
+            and str(name) not in devices
+            and not document.reading.lines.get(f"structure/port[{name}]/auto")
+        ):
+            _state_lone(document, str(name), port, lost)
     for _, line in automatic.values():
         document.reject(line)
     _finish_isolation(document.reading)
+
+
+def _state_lone(document: Document, name: str, port: Scope, lost: Sequence[str]) -> None:
+    """State that no `auto` line names an interface, where other such lines name interfaces that are not there."""
+    if document.reading.facts.get(port_paths(name)["enabled"]) == "false" and "enabled" not in port.values:
+        why = f"no `auto` line has its name, and `auto {lost[0]}` no interface"
+        document.put(f"unread[interface {name}]", why, port.line)
 
 
 def _finish_isolation(reading: Reading) -> None:

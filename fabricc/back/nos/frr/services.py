@@ -251,12 +251,25 @@ def _finish_hostname(document: Document) -> None:
             document.put(f"structure/{leaf}", name, line)
 
 
+def _kernel_fact(name: str, value: int) -> dict[str, int]:
+    """Return a setting of the kernel; names may have slashes in place of dots, and the reverse (sysctl.d(5))."""
+    first = name.find("/")
+    if first >= 0 and "." not in name[:first]:
+        name = name.translate(_SWAPPED)
+    return {f"kernel[{name.removeprefix('-')}]": value}
+
+
+_SWAPPED = str.maketrans("/.", "./")
+
+
 def place_missing(document: Document, path: str, stated: Mapping[Any, object]) -> None:
     """Place a service that a file does not state at the line that nothing reads, else at the first one."""
     if not stated:
         unread = [line for file, line, _ in document.reading.unknown if file == document.file]
         comments = [
-            at for at, text in enumerate(document.text.split("\n"), 1) if text.startswith(("#NTP", "#*"))
+            at
+            for at, text in enumerate(document.text.split("\n"), 1)
+            if text.startswith(("#NTP", "#*")) or (text.startswith("[") and text.strip() != "[Time]")
         ]
         document.reading.lines[path] = document.file, min([*unread, *comments], default=1)
 
@@ -346,7 +359,7 @@ ASSIGNMENTS: Mapping[str, Topic] = {
         Silent("<other options> = [<rest>]"),
         Fact("MAX_FDS = <integer>", "daemon/open_files"),
     )),
-    "sysctl.conf": Topic((Fact("<word> = <integer>", "kernel[{0}]"),)),
+    "sysctl.conf": Topic((Fact("<word> = <integer>", _kernel_fact),)),
     "timesyncd.conf": Topic((Block("Time", "", (Entry("NTP = <word>...", "ntp"),)),), _finish_servers),
 }  # fmt: skip
 """Files of assignments by name."""
@@ -358,6 +371,9 @@ _VERDICTS = {"drop": "drop", "reject": "drop", "accept": "accept"}
 _QUIET = ("counter", "log", "continue")
 _LABELS = ("prefix", "comment", "packets", "bytes", "level", "group")
 """Words of statements that decide nothing, each before a value."""
+_ONE_HOP = ("1", "2")
+_FEW_PACKETS = re.compile(r"\d{1,2}/(?:second|minute|hour|day)")
+"""A rate below that of the packets of any session with BFD."""
 _TOKEN = re.compile(r'"[^"]*"|\{[^{}]*\}|[^\s{}";]+')
 
 
@@ -370,7 +386,7 @@ class _FilterRule(NamedTuple):
 
 def _parse_filter_rule(line: str) -> _FilterRule | None:
     """Return the rule that a line of nftables states, None for one without a verdict or about logging in alone."""
-    tokens = _TOKEN.findall(line)
+    tokens = _TOKEN.findall(_without_rare_limit(line))
     verdict = next((at for at, token in enumerate(tokens) if token in _VERDICTS), None)
     if verdict is None or "hook" in tokens or (len(tokens) > 1 and tokens[:1] == ["policy"]):
         return None
@@ -396,6 +412,17 @@ def _parse_filter_rule(line: str) -> _FilterRule | None:
         elif word in ("ip", "ip6", "meta"):
             field = next(words, "")
             value = _set_words(next(words, ""))
+            if field == "saddr" and "/" in value and "," not in value:
+                matches.append(f"source-ip {value}")
+                continue
+            if field == "ttl" and value in (
+                "<",
+                "<=",
+                *_ONE_HOP,
+            ):  # sessions with another AS send packets with 1
+                limit = next(words, "") if value in ("<", "<=") else value
+                matches.append("protocol tcp destination-port 179" if limit in _ONE_HOP else "other")
+                continue
             matches.append(
                 f"protocol {value}" if field in ("protocol", "nexthdr", "l4proto") else f"other {value}"
             )
@@ -406,6 +433,14 @@ def _parse_filter_rule(line: str) -> _FilterRule | None:
     if f"destination-port {_SSH_PORT}" in matches:
         return None
     return _FilterRule(ports, " ".join((_VERDICTS[tokens[verdict]], *filter(None, matches))))
+
+
+def _without_rare_limit(line: str) -> str:
+    """Return a rule without a limit above which it drops nearly all packets of a service."""
+    words = line.split()
+    at = words.index("over") if words.count("over") == 1 else 0
+    rare = at > 1 and words[at - 2 : at] == ["limit", "rate"] and _FEW_PACKETS.fullmatch(words[at + 1])
+    return " ".join([*words[: at - 2], *words[at + 2 :]]) if rare else line
 
 
 def _set_words(text: str) -> str:
@@ -436,6 +471,7 @@ def state_filters(document: Document) -> None:
         for number, text in enumerate(document.text.split("\n"), 1)
         if (rule := _parse_filter_rule(text.strip()))
     ]
+    rules += _closed_chains(document.text)
     lists: dict[tuple[tuple[int, str], ...], list[str]] = {}
     for port in known:
         mine = tuple(
@@ -452,3 +488,23 @@ def state_filters(document: Document) -> None:
         for port in ports:
             if (path := port_paths(port)["access_list_in"]) not in facts:
                 document.put(path, name, mine[0][0])
+
+
+_CLOSED = re.compile(r"type filter hook (input|forward|prerouting|output|postrouting) .*policy drop;")
+_BEYOND = re.compile(r"\b(?:jump|goto|vmap|set)\b|\$|@")
+
+
+def _closed_chains(text: str) -> list[tuple[int, _FilterRule]]:
+    """Return line and last rule of each chain that drops the rest; none where rules are in other places too.
+
+    What is forwarded is RDMA of hosts, and no packet of a session.
+    """
+    if _BEYOND.search(text):
+        return []
+    found = [(number, _CLOSED.fullmatch(line.strip())) for number, line in enumerate(text.split("\n"), 1)]
+    rdma = "drop protocol udp destination-port 4791"
+    return [
+        (number, _FilterRule(("*",), rdma if match[1] in ("forward", "postrouting") else "drop"))
+        for number, match in found
+        if match
+    ]
