@@ -252,7 +252,8 @@ class Statement:
 
     def link_state_paths(self) -> Iterator[str]:
         """Yield paths of facts about OSPF and IS-IS in the default routing instance, of processes before ports."""
-        yield from (path for path in self.rest if path.startswith(_LINK_STATE))
+        for begins in _LINK_STATE:
+            yield from self.facts_below(begins)
         for port, values in self.ports.items():
             if "vrf" not in values:
                 yield from (f"{frame.PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)

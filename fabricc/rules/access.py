@@ -127,9 +127,9 @@ _FIRST = ("management/ntp",)
 
 def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
-    path = next((path for path, value in statement.rest.items() if defaults.disables_lldp(path, value)), None)
+    path = defaults.fact_without_lldp(statement.rest)
     complete = any(each.startswith(BESIDE) for each in statement.rest)
-    if path is None and complete and defaults.lacks_lldp(statement.device.system, statement.device.reading):
+    if not path and complete and defaults.lacks_lldp(statement.device.system, statement.device.reading):
         path = "system/hostname"
     if path and statement.fars:
         message = f"{statement.name} runs no LLDP: nothing shows whether its cables are where they should be"
@@ -144,8 +144,7 @@ def _hidden_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
     stated = {
         port: f"{PORT}{port}]/{leaf}"
         for port in links
-        for leaf, value in statement.ports.get(port, {}).items()
-        if defaults.disables_lldp_of_port(leaf, value)
+        if (leaf := defaults.port_fact_without_lldp(statement.ports.get(port, {})))
     }
     lines = {
         port: (file, line)

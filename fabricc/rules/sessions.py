@@ -101,20 +101,24 @@ def sessions_of(statement: Statement) -> Sessions:
     carrying = {split_list_path(path, "evpn/neighbor")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
     bfd_waits = bool(fact_of_waiting(facts))
+    processes: dict[str, _Process] = {}
     for key, values in statement.sessions.items():
         vrf, neighbor = key
         scope = scope_of(vrf)
+        if vrf not in processes:
+            processes[vrf] = _Process(*[_process_value(facts, scope, leaf) for leaf in _Process._fields])
+        process = processes[vrf]
         end = SessionValues(
             asn=_own_number(facts, scope, values, listed) if listed or not federated else None,
             remote=values.get("remote_asn", values.get("remote_kind")),
             families=_families(values.get("families"), vrf == "" and neighbor in carrying),
             bfd=values.get("bfd"),
             timers=(
-                values.get("keepalive_s", _process_value(facts, scope, "keepalive_s")),
-                values.get("hold_s", _process_value(facts, scope, "hold_s")),
+                values.get("keepalive_s", process.keepalive_s),
+                values.get("hold_s", process.hold_s),
             ),
             password="secret" in values or "password" in values,
-            ttl=not _ONE_HOP.isdisjoint(values) or _process_value(facts, scope, "ttl_security") == "true",
+            ttl=not _ONE_HOP.isdisjoint(values) or process.ttl_security == "true",
             enabled=values.get("enabled") != "false",
             passive=not _WAITS.isdisjoint(values) and _waits_for_peer(values),
             source=_source_addresses(statement, str(values.get("update_source", ""))),
@@ -193,6 +197,14 @@ def _session_digest(vrf: str, own: str, neighbor: str, values: SessionValues) ->
         return b""
     rest = values.families, values.bfd, values.timers, values.password, values.ttl, values.multihop
     return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
+
+
+class _Process(NamedTuple):
+    """Statements about the BGP process of a routing instance that its sessions inherit."""
+
+    keepalive_s: Value | None
+    hold_s: Value | None
+    ttl_security: Value | None
 
 
 def _process_value(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:

@@ -158,6 +158,8 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
         for path in _DEFAULTS
         if any(word in DROPS for word in str(statement.rest.get(path, "")).split(","))
     ]
+    if not paths:
+        return
     sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
     filtered = bool(statement.sessions) and all("export" in says for says in statement.sessions.values())
     announced = any(sent) or any(

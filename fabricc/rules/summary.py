@@ -49,7 +49,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             prefixes.append(outer_key(path))
         elif path in SERVICES:
             services.append(path)
-        elif _SEED.search(path):
+        elif "hash_seed" in path and _SEED.search(path):
             seed = path, value
     named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
     services += {found[0] for found in named if found and services}  # a part of a file shows no others

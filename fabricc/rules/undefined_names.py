@@ -264,11 +264,12 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report inactive statements of a switch of the fabric that its sessions, classes or ports would need."""
     device = statement.device
-    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
+    found = [*find_inactive(device.system, device.files, device.unknown)]
+    if not found or not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
         return
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
     by_other = any(True for _ in statement.link_state_paths())  # which may serve the links instead
-    for file, line, words, lines in find_inactive(device.system, device.files, device.unknown):
+    for file, line, words, lines in found:
         if words.startswith("protocols bgp") and (by_other or not serves):
             continue
         if not _is_missed(statement, sessions, words):

@@ -10,7 +10,7 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Reading, Value
 
 _CLASSIFIES = frozenset({"eos"})
 """Systems whose routed ports classify by DSCP without a statement (EOS user manual, "Quality of Service")."""
@@ -432,9 +432,9 @@ _OFF = {
 }  # fmt: skip
 
 
-def disables_lldp(path: str, value: object) -> bool:
-    """Return whether a fact switches LLDP off on a whole switch."""
-    return path in _OFF and str(value) == _OFF[path]
+def fact_without_lldp(facts: Mapping[str, Value]) -> str:
+    """Return the fact that switches LLDP off on a whole switch, "" for none."""
+    return next((path for path, off in _OFF.items() if str(facts.get(path)) == off), "")
 
 
 _NO_LLDP = {
@@ -446,9 +446,9 @@ _NO_LLDP_LINE = re.compile(
 )
 
 
-def disables_lldp_of_port(leaf: str, value: object) -> bool:
-    """Return whether a fact of a port switches LLDP off there."""
-    return str(value) == _NO_LLDP.get(leaf)
+def port_fact_without_lldp(values: Mapping[str, Value]) -> str:
+    """Return the fact of a port that switches LLDP off there, "" for none."""
+    return next((leaf for leaf in _NO_LLDP.keys() & values.keys() if str(values[leaf]) == _NO_LLDP[leaf]), "")
 
 
 def port_without_lldp(text: str) -> str:
