@@ -166,10 +166,11 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
 
     Another file than that of the routing daemon may state the loopback.
     """
+    stated = statement.facts_below("loopback/ip")
     whole = defaults.states_addresses_in_one_file(statement.device.system) and any(
         statement.addresses.values()
     )
-    if not (whole or statement.facts_below("loopback/ip")):
+    if not (whole or stated):
         return
     maps = _connected_maps(statement)
     clauses = [str(v) for path, v in statement.facts_below("route_map[").items() if first_key(path) in maps]
@@ -186,6 +187,10 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
             path, address = next(iter(single.items()))
             message = f"{statement.name} announces {address} of its connected routes, which is not one of its addresses"
             remedy = "Name the address of the loopback in the list."
+            if (
+                not stated or statement.rest.get("bgp/router_id") == address
+            ):  # the loopback has another address
+                path = "loopback/ipv6" if ":" in address else "loopback/ipv4"
             yield finding_at(
                 SILENT, statement.device, path, message, "foreign loopback", Severity.WARNING, remedy
             )

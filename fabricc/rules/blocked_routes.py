@@ -50,7 +50,7 @@ def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         closed: dict[str, list[Key]] = {}
         for key, values in joined:
             for leaf in leaves:
-                if leaf in values and _permits_none(statement, str(values[leaf]), way, values):
+                if leaf in values and permits_none(statement, str(values[leaf]), way, values):
                     closed.setdefault(leaf, []).append(key)
         for leaf, keys in closed.items():
             kind, name = _kind_and_name(str(statement.sessions[keys[0]][leaf]))
@@ -71,7 +71,8 @@ def _kind_and_name(value: str) -> tuple[str, str]:
     return (kind, name) if kind in _LISTS else ("prefix_list", value)
 
 
-def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
+def permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
+    """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count."""
     kind, name = _kind_and_name(value)
     entries = _entries(statement, kind, name)
     if not entries:
@@ -271,8 +272,8 @@ def _hasty_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 _MATCHED = re.compile(
-    r"\bmatch (tag|interface|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type|peer|origin"
-    r"|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
+    r"\bmatch (tag|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type"
+    r"|peer|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
 )
 _ALL = 100
 """The probability of a condition that every route fulfills, and the local preference of a route that states none."""
@@ -283,12 +284,14 @@ class _Unmet(NamedTuple):
 
     Attributes:
         numbers: AS numbers of the neighbors; `tunnels`: whether next hops may be those of other VTEPs.
+        ports: over which sessions are.
     """
 
     neighbors: frozenset[str]
     imports: frozenset[str]
     numbers: frozenset[int]
     tunnels: bool
+    ports: frozenset[str]
 
 
 def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -299,6 +302,7 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
         frozenset(str(values.get("import")) for _, values in joined),
         frozenset(number for _, values in joined if isinstance(number := values.get("remote_asn"), int)),
         any("evpn" in str(each.families) for each in sessions.stated.values()),
+        frozenset(each for port in sessions.near.values() for each in statement.chain(port)),
     )
     for path, value in statement.facts_below("route_map[").items():
         name, number = split_list_path(path, "route_map")
@@ -334,6 +338,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     imports = name in around.imports
     if kind == "interface":
         missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
+        if imports and wanted in statement.ports and wanted not in around.ports:
+            return "no session is over this port"
         return (
             "the switch has no such interface"
             if missing and any(map(statement.rest.get, _EVERY_PORT))
@@ -349,6 +355,7 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         return "other routes are lost" if is_number(wanted) and int(wanted) < _ALL else ""
     unmet = {
         "tag": "routes of BGP have no tag",
+        "source-protocol": "routes of neighbors are of BGP" if wanted != "bgp" else "",
         "ip next-hop type": "routes of neighbors have a next hop",
         "origin": "no switch sets it" if wanted == "egp" else "",
         "local-preference": ""
@@ -398,8 +405,8 @@ def _entries(statement: Statement, kind: str, name: str) -> list[str]:
 
 
 _LOOPBACKS = ("lo", "loopback0")
-_EVERY_PORT = ("loopback/enabled", "system/hwsku")
-"""Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables."""
+_EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
+"""Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
 _SHUTDOWN = "65535:0"
 _MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
 _PREFERENCE = 100

@@ -223,21 +223,25 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send of BFD."""
+    """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send."""
     open_ = [each for each in sessions.stated.values() if each.enabled]
     watched = sum(each.bfd == "true" for each in open_)
     wanted = {"BGP": len(open_), "BFD": watched}
-    interval = as_int(statement.rest.get("bfd/interval_ms"))
+    interval, keepalive = (
+        as_int(statement.rest.get(path)) for path in ("bfd/interval_ms", "bgp/keepalive_s")
+    )
     for each in limits_before_cpu(statement.rest, statement.device.unknown):
         if not wanted.get(each.service):
             continue
         sent = watched * 1000 // interval if interval and each.service == "BFD" else 0
+        if each.service == "BGP" and keepalive:
+            sent = -(-len(open_) // keepalive)
         if each.pps == 0:
             message = f"{statement.name}: {each.name}, in front of the CPU, drops {each.service}"
         elif each.pps < sent:
             message = (
-                f"{statement.name}: the CPU gets {plural(each.pps, 'packet')} of BFD per second, and "
-                f"{plural(watched, 'neighbor')} send {sent:,}: sessions go down"
+                f"{statement.name}: the CPU gets {plural(each.pps, 'packet')} of {each.service} per second, and "
+                f"{plural(wanted[each.service], 'neighbor')} send {sent:,}: sessions go down"
             )
         else:
             continue

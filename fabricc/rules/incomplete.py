@@ -134,7 +134,7 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if any(leaf in values for leaf in _ADDRESSES)
         and defaults.states_splits(statement.device.system, statement.device.model, statement.rest)
         and (split := defaults.splitting_fact(statement.device.system, port)) is not None
-        and split[1] >= _parts(statement.rest.get(split[0]))
+        and split[1] >= count_parts(statement.rest.get(split[0]))
     ]
     if missing:
         path, _place = defaults.splitting_fact(statement.device.system, missing[0]) or ("", 0)
@@ -146,16 +146,17 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(IDLE, statement.device, paths, message, "no part", Severity.WARNING, remedy)
 
 
-_MANY = 64
+_NOT_SPLIT = ("disabled", "off", "none")
+MANY_PARTS = 64
 """More parts than any port splits into."""
 
 
-def _parts(value: object) -> int:
+def count_parts(value: object) -> int:
     """Return the number of parts that a statement makes, `400g-2x`, `2x` or `2`; many for an unknown form."""
-    if value is None:
+    if value in (None, *_NOT_SPLIT):
         return 0
     match = re.search(r"(\d+)x?$", str(value))
-    return int(match[1]) if match else _MANY
+    return int(match[1]) if match else MANY_PARTS
 
 
 _HOST_MASK = "/32"

@@ -78,7 +78,8 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         paths, word = (*own[:3], *dropping, *profiles, *own[3:]), "ecn" if profiles else ""
         others = [leaf for leaf in statement.ports[ports[0]] if leaf.endswith("]/ecn_min_bytes")]
         if others and not profiles:  # it marks another queue
-            paths = (*own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])
+            cause = _misplaced_marking(statement, ports[0], queue, others[0])
+            paths = (cause, *own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])
         if queue in odd:  # PFC is of one priority too many
             paths = f"{_PAUSED}{odd[queue]}]/queue", f"{PORT}{ports[0]}]/pfc"
             word = str(odd[queue])
@@ -87,6 +88,22 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy, word=word
         )
     yield from _fill_levels(statement, lossless)
+
+
+def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str) -> str:
+    """Return the fact at fault where another queue than that of PFC marks: its marking, or the map of a class.
+
+    The map is at fault if no class leads to the queue that marks.
+    """
+    other = marked.removeprefix("queue[").partition("]")[0]
+    maps = {
+        path: value
+        for path, value in statement.facts_below("qos/traffic_class[").items()
+        if path.endswith("]/queue")
+    }
+    if maps and not any(str(value) == other for value in maps.values()):
+        return next((path for path, value in maps.items() if value == queue), marked)
+    return f"{PORT}{port}]/queue[{other}]/ecn"
 
 
 def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:

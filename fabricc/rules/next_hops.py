@@ -46,7 +46,8 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     if not routes and not maps:
         return ()
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
-    management = parse_addresses([str(statement.rest.get("management/address", ""))])
+    apart = statement.rest.get("management/isolated") == "true"
+    management = [] if apart else parse_addresses([str(statement.rest.get("management/address", ""))])
     bare = _needs_no_subnets(statement)
     found = []
     for path in routes:

@@ -218,8 +218,21 @@ def _report_pools(
     if lossless and statement.rest.get(share) == 0:
         message = f"{statement.name} gives headroom 0 % of the buffer, and {len(lossless):,} ports have PFC: RDMA drops"
         yield finding_at(BUFFER, statement.device, share, message, "no headroom", remedy=remedy)
+    if lossless and statement.rest.get("pool/lossless_share") == 0:
+        message = (
+            f"{statement.name}: lossless traffic may use 0 of the shared buffer, so that every burst pauses"
+        )
+        at = "pool/lossless_share"
+        yield finding_at(BUFFER, statement.device, at, message, "no share", Severity.WARNING, remedy)
     mine = set(parse_priorities(statement.rest.get("pool/lossy_priorities")))
-    if wrong := sorted({each for found in lossless.values() for each in found} & mine):
+    paused = {each for found in lossless.values() for each in found}
+    if grouped := [each for each in sorted(paused) if f"pool[lossy]/group[{each}]" in statement.rest]:
+        message = (
+            f"{statement.name}: priority {grouped[0]} has PFC and is in a lossy priority group: RDMA drops"
+        )
+        at = f"pool[lossy]/group[{grouped[0]}]"
+        yield finding_at(BUFFER, statement.device, at, message, "lossy group", remedy=remedy)
+    if wrong := sorted(paused & mine):
         message = (
             f"{statement.name}: priority {wrong[0]} has PFC and uses the lossy part of the buffer: RDMA drops"
         )
@@ -280,6 +293,8 @@ _LATEST_US, _LATEST_PERCENT = 500, 80
 _FEC_GBPS = 200
 """Speed from which FEC is a part of the link (IEEE 802.3 clause 119)."""
 _NO_FEC = ("off", "none", "disabled", "false")
+_WEAK_FEC = ("baser", "base-r", "fire-code", "fc", "fec74")
+"""Spellings of the FEC of links up to 25 Gb/s a lane without PAM4 (IEEE 802.3 clause 74)."""
 _HALF = 50
 """Percent of a link that a limit has to leave to RDMA."""
 _WEIGHTED = ("dwrr", "wrr")
@@ -398,12 +413,16 @@ def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
     ports = [
         port
         for port, values in statement.ports.items()
-        if str(values.get("fec")) in _NO_FEC
+        if str(values.get("fec")) in (*_NO_FEC, *_WEAK_FEC)
         and values.get("enabled") != "false"
         and (as_int(values.get("speed_gbps")) or 0) >= _FEC_GBPS
     ]
     if ports:
-        message = f"{statement.name} {join_words(ports, 2)}: FEC is off, which links of {_FEC_GBPS} Gb/s and more need"
+        weak = str(statement.ports[ports[0]]["fec"]) in _WEAK_FEC
+        what = "FEC is not RS-FEC" if weak else "FEC is off"
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: {what}, which links of {_FEC_GBPS} Gb/s and more need"
+        )
         remedy = "Enable RS-FEC on both ends."
         path = f"{PORT}{ports[0]}]/fec"
         yield finding_at(SLOW, statement.device, path, message, "no FEC", Severity.WARNING, remedy)

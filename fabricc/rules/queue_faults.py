@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import defaults
 from fabricc.back.nos.contradictions import is_certain, read_contradiction
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -101,6 +102,12 @@ def _starved_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
             elif own is None and rest:
                 bare.append((port, queue))
     mine = f"queue[{statement.rest.get(f'qos/traffic_class[{classes.get(0)}]/queue')}]/scheduler"
+    moved = f"qos/traffic_class[{classes.get(0)}]/queue"
+    shared = [
+        path
+        for path, queue in statement.facts_below("qos/traffic_class[").items()
+        if path.endswith("]/queue") and queue == statement.rest.get(moved)
+    ]
     for places, what, leaf in (
         (starved, "which has PFC, waits for the strict queue of unmarked traffic", mine),
         (bare, "which has PFC, has no scheduler, which other queues have", "queue[{}]/ecn_min_bytes"),
@@ -110,7 +117,9 @@ def _starved_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
             ports = join_words([each for each, _ in places], 2)
             message = f"{statement.name} {ports}: queue {queue}, {what}"
             remedy = "Give both queues weights, and RDMA's the larger one."
-            paths = (f"{PORT}{port}]/{leaf.format(queue)}", f"{PORT}{port}]/pfc")
+            paths = [f"{PORT}{port}]/{leaf.format(queue)}", f"{PORT}{port}]/pfc"]
+            if leaf == mine and len(shared) > 1:  # it shares the queue of a class that may be strict
+                paths.insert(0, moved)
             yield finding_at(
                 SLOW,
                 statement.device,
@@ -142,15 +151,18 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(BUFFER, statement.device, path, message, "small egress share", remedy=remedy)
     wrong: dict[str, list[str]] = {}
     late: list[str] = []
+    never: list[str] = []
     for port, priorities in lossless.items():
         values = statement.ports[port]
         groups = {f"priority_group[{priority_group(statement, each)}]/buffer_profile" for each in priorities}
         stated = [each for each in values if each.startswith("priority_group[")]
         if stated and groups.isdisjoint(stated) and "headroom/xoff_bytes" in values:
             wrong.setdefault(stated[0], []).append(port)
-        xon, size = (as_int(values.get(f"headroom/{leaf}")) for leaf in ("xon_bytes", "size_bytes"))
-        if xon and size and xon > max(size, as_int(values.get("headroom/xoff_bytes")) or 0):
+        xon, size, below, room = (as_int(values.get(f"headroom/{leaf}")) for leaf in _LEVELS)
+        if xon and size and xon > max(size, room or 0):
             late.append(port)
+        elif below and size and room and below > size - room > 0:
+            never.append(port)
     for leaf, ports in wrong.items():
         message = f"{statement.name} {join_words(ports, 2)}: PFC, and a buffer of another priority group: RDMA drops"
         remedy = "Give the priority group of PFC the lossless buffer."
@@ -163,11 +175,19 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Set a level below the size of the buffer."
         path = f"{PORT}{late[0]}]/headroom/xon_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "end of pauses", Severity.WARNING, remedy)
+    if never:
+        message = (
+            f"{statement.name} {join_words(never, 2)}: pauses end at a level above the one where they begin"
+        )
+        remedy = "Set a level below the one at which the port pauses."
+        path = f"{PORT}{never[0]}]/headroom/resume_distance_bytes"
+        yield finding_at(BUFFER, statement.device, path, message, "end of pauses", Severity.WARNING, remedy)
 
 
+_LEVELS = ("xon_bytes", "size_bytes", "resume_distance_bytes", "xoff_bytes")
 _UNTAGGED = "qos/untagged/traffic_class"
 _SHARES = ("pool/lossless_percent", "pool/lossy_percent")
-_WHOLE = 100
+_WHOLE, _TENTH = 100, 10
 
 
 def _odd_shares(statement: Statement) -> Iterator[Finding]:
@@ -179,6 +199,16 @@ def _odd_shares(statement: Statement) -> Iterator[Finding]:
     if paused and shares[_SHARES[0]] == 0:
         message = f"{statement.name}: the lossless pool has 0 % of the buffer, and ports have PFC: RDMA drops"
         yield finding_at(BUFFER, statement.device, _SHARES[0], message, "empty pool", remedy=remedy)
+    if paused and (share := shares[_SHARES[0]]) and share < _TENTH < (shares[_SHARES[1]] or 0):
+        message = f"{statement.name}: the lossless pool has {share} % of the buffer, and the lossy one {_WHOLE - share}"
+        yield finding_at(
+            BUFFER, statement.device, _SHARES[0], message, "small pool", Severity.WARNING, remedy
+        )
+    if paused and defaults.lacks_lossless_pool(statement.device.system, statement.rest):
+        message = f"{statement.name}: priority {paused[0]} has PFC, and all of the buffer is lossy by default"
+        port = next(iter(lossless_ports(statement)))
+        paths = ("qos/setting[traffic-pool]", f"qos/pfc_priority[{paused[0]}]/queue", f"{PORT}{port}]/pfc")
+        yield finding_at(BUFFER, statement.device, paths, message, "no pool", Severity.WARNING, remedy)
     if sum(filter(None, shares.values())) > _WHOLE:
         message = f"{statement.name}: its pools have {sum(filter(None, shares.values()))} % of the buffer"
         yield finding_at(
@@ -244,6 +274,7 @@ def _lost_points(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(CLASSED, statement.device, path, message, "no queue", Severity.WARNING, remedy)
 
 
+_LONGEST_POLL_MS = 1000
 _LONGEST_MS = 5000
 """The longest detection that SONiC accepts (sonic-pfcwd.yang: 100 to 5,000 ms); other systems detect in less."""
 
@@ -256,10 +287,27 @@ def _late_watchdog(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"{statement.name}: the PFC watchdog waits {wait:,} ms, while one stuck receiver stops the fabric"
         )
         remedy = f"Detect within {_LONGEST_MS:,} ms."
-        path = "watchdog/detect_ms"
+        poll = as_int(statement.rest.get("watchdog/poll_ms")) or 0
+        path = "watchdog/poll_ms" if poll > _LONGEST_POLL_MS else "watchdog/detect_ms"
         yield finding_at(
             UNGUARDED, statement.device, path, message, "late watchdog", Severity.WARNING, remedy
         )
+
+
+def _remarked_classes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report priorities with PFC whose packets leave with a code point of a class without it."""
+    classes = classes_of(statement)
+    paused = {each for found in lossless_ports(statement).values() for each in found}
+    for priority in sorted(paused):
+        path = f"qos/remark[{priority}]"
+        dscp = as_int(statement.rest.get(path))
+        if dscp is not None and dscp in classes and group_of(statement, classes[dscp]) not in paused:
+            message = (
+                f"{statement.name}: packets of priority {priority}, which has PFC, leave with DSCP {dscp} of class "
+                f"{classes[dscp]}: RDMA drops at the next hop"
+            )
+            remedy = "Remove the new code point, or use one of the lossless class."
+            yield finding_at(CLASSED, statement.device, path, message, "remark", remedy=remedy)
 
 
 RULES = (
@@ -269,4 +317,5 @@ RULES = (
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unmarked_traffic, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _lost_points, shared=True),
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _late_watchdog, shared=True),
+    SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _remarked_classes, shared=True),
 )

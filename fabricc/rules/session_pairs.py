@@ -236,6 +236,7 @@ def _wrong_number(table: SessionTable, peer: Peer, other: Peer, devices: Mapping
     named, has = table.values_of(peer).remote, table.values_of(other).asn
     message = f"{_peer_name(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
+    at.sort(key=lambda path: path not in devices[peer.device].reading.facts)
     return finding_at(
         SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
     )

@@ -146,6 +146,28 @@ def only_reports(action: str) -> bool:
     return action in ("notify-only", "alert")
 
 
+def lacks_lossless_pool(system: str, facts: Mapping[str, object]) -> bool:
+    """Return whether a whole file states no pool, so that the system gives all of the buffer to lossy traffic.
+
+    NVIDIA's user guide, "Quality of Service", flow control buffers: 100 % to `default-lossy` by default. The RoCE
+    profile has pools of its own.
+    """
+    whole = system == "cumulus" and "system/api_version" in facts
+    return whole and not any(path.startswith(_POOLS) for path in facts)
+
+
+_POOLS = ("pool", "qos/roce", "qos/setting[roce]", "qos/setting[traffic-pool]")
+
+
+_PORT_FORWARDING = ("setting[ip ipv4 forward]", "setting[ipv4 forward]")
+_FORWARDING_OFF = ("off", "disabled")
+
+
+def forwards_nothing(leaf: str, value: object) -> bool:
+    """Return whether a fact of a port states that it forwards no IPv4 packets (NVUE, `ip ipv4 forward off`)."""
+    return leaf in _PORT_FORWARDING and value in _FORWARDING_OFF
+
+
 def names_communities(system: str) -> bool:
     """Return whether policies of a system add communities by names that must be defined (Junos policy user guide)."""
     return system == "junos"
@@ -539,6 +561,8 @@ _UNSAFE_LINES = (
      "accepts FTP or remote shells, which send passwords in the clear", "FTP"),
     (re.compile(r"username (\S+) .*\b(?:secret|password) 0 (?:\1|admin|password|cisco|arista|juniper)\b.*"),
      "has the account {0} with a password that everyone tries first", "password"),
+    (re.compile(r"permit-root-login: '?(?:enabled|yes|on)'?"), "lets root log in over SSH", "root"),
+    (re.compile(r"auth-none:.*"), "answers SNMPv3 without authentication", "SNMP user"),
     (re.compile(r"(?:aaa )?root (?:secret|password) (?:0 .*|\"?(?:admin|root|arista|password)\"?)"),
      "has root with a password in the clear", "root"),
     (re.compile(r"(?:aaa )?root nopassword"), "lets people log in as root without a password", "root"),

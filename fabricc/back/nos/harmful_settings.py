@@ -69,7 +69,7 @@ def _is_on(value: Value, _: Scale) -> bool:
 
 _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...] = (
     (
-        re.compile(r"setting\[advertisement-interval\]"),
+        re.compile(r"setting\[(?:advertisement-interval|timers route-advertisement)\]"),
         _above(_SLOWEST_S),
         Harm("timers", "announces changes up to {} s late"),
     ),

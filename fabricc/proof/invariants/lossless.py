@@ -41,7 +41,7 @@ def _check_pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: 
         message = f"{where}: PFC for {len(kind.pfc)} priorities, the platform has buffer for {most}"
         yield Breach(13, message, at + "pfc")
     if stated and kind.pfc and not kind.xoff and kind.default_to_m is None:
-        leaf = "pfc" if kind.xoff is None else "headroom/size_bytes"
+        leaf = "pfc" if kind.xoff is None else "headroom/xoff_bytes"
         yield Breach(13, f"{where}: PFC without headroom, so pausing comes too late", at + leaf)
     if kind.xoff and not kind.pfc:
         yield Breach(13, f"{where}: headroom for a lossless class, and no PFC", at + "headroom/xoff_bytes")

@@ -138,6 +138,8 @@ def session_breaches(seen: SwitchView) -> Iterator[Breach]:
     yield from _check_paths(seen)
 
 
+_USUAL_HOLDS_S = (9, 30, 90, 180)
+"""Hold times of vendors' defaults and guides: beside one of them, the keepalive is at fault."""
 _SHORTEST_HOLD_S = 3
 """Shorter hold times are none, but for 0, which never ends (RFC 4271 section 4.2)."""
 
@@ -157,7 +159,7 @@ def _check_detection(seen: SwitchView) -> Iterator[Breach]:
     keepalive = seen.number("bgp/keepalive_s")
     if keepalive is not None and hold is not None and 0 < hold < 3 * keepalive:
         message = f"hold time of {hold} s is below three keepalives of {keepalive} s (RFC 4271 section 10)"
-        yield Breach(8, message, "bgp/hold_s")
+        yield Breach(8, message, "bgp/keepalive_s" if hold in _USUAL_HOLDS_S else "bgp/hold_s")
 
 
 def _check_paths(seen: SwitchView) -> Iterator[Breach]:
@@ -196,7 +198,27 @@ def _missing_sessions(seen: SwitchView, carried: dict[str, set[str]], families: 
     for link in _enabled_links(seen):
         for family in sorted(families - carried.get(link.port.name, set())):
             message = f"{link.port.name} is up and has no session for {family}, so its path is not used"
-            yield Breach(9, message, link.path + "description")
+            yield Breach(9, message, _find_stray(seen) or link.path + "description")
+
+
+def _find_stray(seen: SwitchView) -> str:
+    """Return the fact of the only session that leads to none of the ports, but is otherwise like one that does.
+
+    Its address is wrong. Returns "" without one.
+    """
+    linked = {
+        attributes.get("remote_asn")
+        for name, attributes in seen.neighbors.items()
+        if name in seen.by_neighbor
+    }
+    strays = [
+        f"bgp/neighbor[{neighbor}]/configured"
+        for neighbor, attributes in seen.neighbors.items()
+        if neighbor not in seen.by_neighbor
+        and attributes.get("remote_asn") in linked
+        and not {"update_source", "multihop"} & attributes.keys()
+    ]
+    return strays[0] if len(strays) == 1 and strays[0] in seen.facts else ""
 
 
 def _enabled_links(seen: SwitchView) -> Iterator[LinkPort]:

@@ -193,7 +193,9 @@ def _find_stop(kinds: list[outside.Kind], origin: int, above: int, holder: int, 
             odd = prefix in first.aggregate_lines and not first.names_block(prefix)
             if least is not None and prefix.length < least and odd:
                 return _Stop(first.file, first.aggregate_lines[prefix])
-            return _Stop(receiver.file, *receiver.find_denial(into.imports, route))
+            stop = _Stop(receiver.file, *receiver.find_denial(into.imports, route))
+            longer = least is not None and prefix.length < least
+            return stop._replace(words=(str(least),)) if longer else stop
         route = route._replace(communities=taken[0])
     return _Stop(last.file, _import_line(last))
 

@@ -1,0 +1,84 @@
+"""Find ports that cannot work as they are configured: split into too many lanes, not forwarding, in another VRF."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos import defaults
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Statement, Tier
+from fabricc.proof.invariants.view import as_int
+from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.incomplete import MANY_PARTS, count_parts
+from fabricc.rules.rule import ADDRESSES, INTERFACES, Input, SwitchRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+_MOST_LANES, _FASTEST_LANE_GBPS = 8, 200
+"""Of any cage and any lane that IEEE 802.3 defines (802.3dj)."""
+
+
+def _narrow_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report cages that are split into parts with more lanes than they have, or with too few for the speed."""
+    for path, value in statement.facts_below("breakout[").items():
+        lanes, parts = as_int(statement.rest.get(f"{path}/lanes")), count_parts(value)
+        if not path.endswith("]") or not lanes or not 0 < parts < MANY_PARTS:
+            continue
+        cage = path.removeprefix("breakout[").removesuffix("]")
+        speeds = [
+            as_int(values.get("speed_gbps")) or 0
+            for port, values in statement.ports.items()
+            if (split := defaults.splitting_fact(statement.device.system, port)) and split[0] == path
+        ]
+        if parts * lanes > _MOST_LANES:
+            what, at = f"{parts} parts of {lanes} lanes, a cage has at most {_MOST_LANES}", path
+        elif (fastest := max(speeds, default=0)) > lanes * _FASTEST_LANE_GBPS:
+            what, at = f"{fastest} Gb/s over {lanes} lane: no lane is so fast", f"{path}/lanes"
+        else:
+            continue
+        message, remedy = f"{statement.name} {cage}: {what}", "Correct the number of parts or of lanes."
+        yield finding_at(IDLE, statement.device, at, message, "lanes", Severity.WARNING, remedy)
+
+
+def _ports_without_forwarding(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with addresses that forward no packets."""
+    found = {
+        port: f"{PORT}{port}]/{leaf}"
+        for port, values in statement.ports.items()
+        if "ipv4" in values
+        for leaf, value in values.items()
+        if defaults.forwards_nothing(leaf, value)
+    }
+    if found:
+        message = (
+            f"{statement.name} {join_words([*found], 2)}: the port drops every packet that it should forward"
+        )
+        path, remedy = next(iter(found.values())), "Let the port forward IPv4."
+        yield finding_at(IDLE, statement.device, path, message, "no forwarding", Severity.WARNING, remedy)
+
+
+_LOOPBACK_VRF = "interface[lo]/vrf"
+
+
+def _lost_loopback(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report the loopback in another VRF than that of the links between switches."""
+    vrf = statement.rest.get(_LOOPBACK_VRF, statement.of("lo", "vrf"))
+    links = [port for port, far in statement.fars.items() if far.known and far.tier is not Tier.HOST]
+    if vrf is not None and links and all(statement.of(port, "vrf") != vrf for port in links):
+        message = f"{statement.name}: its loopback is in the VRF {vrf}, which has no link to another switch"
+        remedy = "Leave the loopback in the VRF of the links."
+        yield finding_at(IDLE, statement.device, _LOOPBACK_VRF, message, "loopback", Severity.WARNING, remedy)
+
+
+RULES = (
+    SwitchRule(IDLE, INTERFACES, (), _narrow_parts),
+    SwitchRule(IDLE, INTERFACES, (), _ports_without_forwarding),
+    SwitchRule(IDLE, ADDRESSES, (Input.LINKS,), _lost_loopback),
+)
