@@ -307,7 +307,11 @@ class _Bgp(File):
     ) -> None:
         prefix, values = f"bgp/neighbor[{name}]/", neighbor.values
         by_port = name.startswith("swp")
-        self.require(neighbor, "type", "unnumbered" if by_port else "numbered")
+        kind = "unnumbered" if by_port else "numbered"
+        self.require(neighbor, "type", kind)
+        stated, line = neighbor.values.get("type", (kind, 0))
+        if stated != kind and (by_port or ":" in name or name[:1].isdigit()):
+            self.put(f"unread[neighbor {name}]", f"its type is {stated}, its name that of a {kind} one", line)
         if by_port:
             self.put(f"interface[{name}]/unnumbered", "true", neighbor.line)
         group = groups.get(str(values["group"][0])) if "group" in values else None
@@ -328,7 +332,9 @@ class _Bgp(File):
                 self.put(f"prefix_list[{name}]/{place}", text, line)
             self.put(f"prefix_list[{name}]/rules", len(rules), scope.line)
             if rules:
-                self.require(scope, "type", "ipv6" if ":" in text else "ipv4")
+                family = "ipv6" if ":" in text else "ipv4"
+                self.require(scope, "type", family)
+                self._note_family(f"prefix-list {name}", scope, family)
         for name, scope in table_entries_at(self.policy, "community-list").items():
             listed = table_entries_at(scope, "rule")
             self.put(f"community_list[{name}]/rules", len(listed), scope.line)
@@ -347,6 +353,12 @@ class _Bgp(File):
                 text += f" {key} {match.values[key][0]}" if key in match.values else ""
             texts.append(text)
         return " or ".join(texts), line
+
+    def _note_family(self, what: str, scope: Scope, family: str) -> None:
+        """State that a list or a clause has no effect, because it is of another family than its prefixes."""
+        stated, line = scope.values.get("type", (family, 0))
+        if stated != family:
+            self.put(f"unread[{what}]", f"it is of {stated}, its prefixes of {family}", line)
 
     def _note_missing(self, kind: str, name: str) -> None:
         """Note that a list or a route map is used and not there."""
@@ -369,6 +381,9 @@ class _Bgp(File):
             lists = table_entries_at(self.policy, "prefix-list").get(stored["prefix_list"][0])
             kind = lists.values.get("type", ("ipv4", 0))[0] if lists else "ipv4"
             self.require(match, "type", str(kind))
+            self._note_family(
+                f"clause {path.removeprefix('route_map[').replace(']/', ' ')}", match, str(kind)
+            )
         elif "type" in match.values:
             self.reject(match.values["type"][1])
         communities = change.table("communities")

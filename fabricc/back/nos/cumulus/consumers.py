@@ -89,7 +89,8 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
             if not tree.holds(need, names):
                 left = iter(names)
                 path = "/".join(next(left) if key == ANY else key for key in need.top.split("/"))
-                yield path, node.line, need.otherwise
+                contrary = next(tree.find_nodes(need.unless, names), None) if need.unless else None
+                yield path, contrary[1].line if contrary else node.line, need.otherwise
 
 
 def _value_words(node: Node) -> frozenset[str]:

@@ -284,6 +284,8 @@ def _finish_breakout(file: File, name: str, port: Scope, breakout: Scope) -> Non
     others += [line for entries in port.tables.values() for _, line in entries.values()]
     for line in others:
         file.reject(line)
+    if any(part.tables for part in port.scopes.get("ip", {}).values()) or "description" in port.values:
+        file.put(f"unread[{name}]", "the port is split, and only its parts are ports", breakout.line)
 
 
 def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     """Rest of the path of a port's fact, its value (None if not stated), and its line or place."""
 
 _TRUST = {"l3": "dscp"}
+_RED = "red: disable"
 _POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
 _BESIDE_ROCE = {"roce", "pfc", "congestion-control", "pfc-watchdog"}
 _THRESHOLDS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
+_SMALL_BUFFER = 65536
+"""Bytes with which a buffer is small at any pause point: a shorter headroom is its fault."""
 _HEADROOM = ("headroom/cable_m", "headroom/size_bytes", "headroom/resume_distance_bytes")
 TYPES: Mapping[str, Mapping[str, int | str]] = {
     "alpha": {word: exponent for exponent, word in ALPHAS.items()},
@@ -81,7 +84,7 @@ _QOS = node_part("qos",
             Keep("probability <integer>", "ecn_max_percent"))),
         entry_part("<word>", table_part("traffic-class", "<numbers>",
             Keep("ecn <word>", "ecn"),
-            fixed_text("red: disable"),
+            fixed_text(_RED),
             Keep("min-threshold <integer>", "ecn_min_bytes"),
             Keep("max-threshold <integer>", "ecn_max_bytes"),
             Keep("probability <integer>", "ecn_max_percent"),
@@ -144,6 +147,8 @@ class Policy(File):
         if trimmed := port.table("trimmed"):
             self.agree("trimming/queues", _join_table(trimmed), _first_line(trimmed, port))
         if self.qos is None:
+            self._bound_profile(port, "pfc", {})
+            self._bound_profile(port, "marking", {})
             return
         pfc, marking = (
             self._bound_profile(port, "pfc", self.pfc),
@@ -199,6 +204,8 @@ class Policy(File):
             return str(name)
         feature = "pfc" if kind == "pfc" else "congestion-control"
         self.reject(line)
+        if (path := f"unread[qos {feature} profile {name}]") not in self.facts:
+            self.put(path, "no profile has this name", line)
         self.missing(nearest_line(self.root, "qos", feature), f"{feature} profile {name} is missing")
         return ""
 
@@ -230,7 +237,7 @@ class Policy(File):
             stated.append(("pfc", names, first))
         (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)
         xoff = None if size is None or pause is None else int(size) - int(pause)
-        if xoff is not None and xoff <= 0 and not size:
+        if xoff is not None and int(size or 0) < _SMALL_BUFFER:
             line = values["headroom/size_bytes"][1]
         stated.append(("headroom/xoff_bytes", xoff, line))
         place = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
@@ -258,6 +265,10 @@ class Policy(File):
         stated: list[Stated] = []
         for queue, scope in table_entries_at(profile, "traffic-class").items():
             ecn, line = scope.values.get("ecn", (None, scope.line))
+            stated.append((f"queue[{queue}]/ecn", None, scope.line))
+            early, at = scope.values.get(_RED, ("disable", 0))
+            if early == "enable":
+                stated.append((f"queue[{queue}]/lossy_buffer", "with RED", at))
             for leaf in _THRESHOLDS:
                 value = scope.values.get(leaf, (None, scope.line)) if ecn == "enable" else (None, line)
                 stated.append((f"queue[{queue}]/{leaf}", *value))

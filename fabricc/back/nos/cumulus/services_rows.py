@@ -19,7 +19,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_entries_at,
     table_part,
 )
-from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
+from fabricc.back.nos.cumulus.words import CONTROL_PLANE_LISTS, MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.nos.management import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.back.reading.tree import find_node
@@ -27,8 +27,9 @@ from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.back.reading import Captured
     from fabricc.fabric.facts import Value
 
 
@@ -84,7 +85,7 @@ def rows(release: Release) -> Sequence[Row]:
         ),
         node_part(
             "control-plane",
-            table_part("acl", "<word>", Keep("inbound", "inbound")),
+            table_part("acl", "<word>", Keep("inbound", "inbound"), Keep("outbound", "outbound")),
             table_part(
                 "policer", "<word>", Fact("<rate|burst|state> <word>", "platform/setting[policer {0} {1}]")
             ),
@@ -236,6 +237,9 @@ def _finish_logins(file: File, root: Scope, release: Release) -> None:
         _finish_login(file, aaa, order, used[0], release)
     elif order:
         file.reject(order.line)
+        methods = {str(scope.values.get("method", ("", 0))[0]) for scope in table_entries_at(order).values()}
+        if methods - {"local", ""}:
+            file.put(f"unread[system/aaa/{place}]", "no server of its methods is configured", order.line)
 
 
 def _finish_servers(file: File, section: Scope, protocol: str, release: Release) -> None:
@@ -258,6 +262,7 @@ def _finish_servers(file: File, section: Scope, protocol: str, release: Release)
             file.agree(f"management/{protocol}/secret", *server.values["secret"])
         else:
             file.missing(server.line, "secret is missing")
+            file.put(f"unread[{protocol} server {host}]", "it has no secret", server.line)
     if ranked:
         servers = ",".join(host for _, host, _ in sorted(ranked))
         file.put(f"management/{protocol}/servers", servers, ranked[-1][2])
@@ -318,15 +323,20 @@ def _finish_access(file: File, root: Scope) -> None:
         networks: dict[str, int] = {}
         own: set[str] = set()  # protocols in which the switch reaches itself, which every list permits
         closed, early = False, 0  # whether a rule denies SSH, and its line if it is before all that permit it
-        opening = 0
+        opening = elsewhere = (
+            0  # lines of a rule that permits all, and of one that denies other ports than SSH's
+        )
         for number, rule in sorted(rules.items()):
             if scope_at(rule, "match", "ip") is None:
                 file.missing(rule.line, "match ip is missing")
             path = _RULE.format(name, number)
             permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
             protocol = str(facts.get(path + "protocol", ""))
-            if not (closed or permits or source) and protocol in ("", "tcp") and _names_login(facts, path):
-                closed, early = True, 0 if networks else rule.line
+            if not (closed or permits or source) and protocol in ("", "tcp"):
+                if _names_login(facts, path):
+                    closed, early = True, 0 if networks else rule.line
+                else:
+                    elsewhere = next(lines[each][1] for each in facts if each.startswith(f"{path}tcp["))
             if permits and source == services.ITSELF["ipv4"] and protocol not in own:
                 own.add(protocol)
             elif permits and source:
@@ -334,14 +344,42 @@ def _finish_access(file: File, root: Scope) -> None:
             elif permits:
                 opening = opening or lines[path + "action"][1]
         if name == services.ACCESS and networks:
-            shut = closed and name in bound and "inbound" in bound[name].values
+            unbound = _find_unbound(root, name, bound, lists)
+            other = _find_family(facts, lines, name, networks)
+            shut = closed and not (unbound or other)
             value = ",".join(sorted(networks)) + ("" if shut else ", and everyone else")
-            line = (not shut and opening) or next(iter(networks.values()))
+            causes = (unbound, other, opening, elsewhere)
+            line = next(filter(None, () if shut else causes), next(iter(networks.values())))
             file.put("management/access", *(("", early) if shut and early else (value, line)))
     for name, scope in bound.items():
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
             file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")
+
+
+def _find_unbound(
+    root: Scope, name: str, bound: Mapping[Captured, Scope], lists: Mapping[Captured, Scope]
+) -> int:
+    """Return the line by which a list does not filter what comes in at the control plane; 0 if it does."""
+    if name in bound:
+        values = bound[name].values
+        return 0 if "inbound" in values else values.get("outbound", ("", bound[name].line))[1]
+    undefined = (
+        scope.line for key, scope in bound.items() if key not in lists and key not in CONTROL_PLANE_LISTS
+    )
+    return next(undefined, nearest_line(root, "system", "control-plane", "acl"))
+
+
+def _find_family(
+    facts: Mapping[str, Value], lines: Mapping[str, tuple[str, int]], name: str, networks: Iterable[str]
+) -> int:
+    """Return the line of a list's family if its networks are of the other one, which it does not filter; else 0."""
+    kind = facts.get(f"acl[{name}]/type")
+    other = kind in _VERSIONS and all((":" in each) != (kind == "ipv6") for each in networks)
+    return lines[f"acl[{name}]/type"][1] if other else 0
+
+
+_VERSIONS = ("ipv4", "ipv6")
 
 
 def _names_login(facts: Mapping[str, Value], rule: str) -> bool:

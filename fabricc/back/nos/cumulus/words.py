@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FILE = "startup.yaml"
 MANAGEMENT, LOOPBACK = "eth0", "lo"
 MANAGEMENT_VRF = "mgmt"
+SHUT_MANAGEMENT = f"interface[{MANAGEMENT}]/enabled"
 GLOBAL = "default-global"
 """The profile of all ports that name no other; the only one of some nodes."""
 

@@ -151,6 +151,7 @@ _VRF: tuple[Row, ...] = (
     Keep("evpn vni <integer> [<rest>]", "vni", lambda vni, _: vni),
     Silent(f"evpn {ENABLE} [<rest>]"),
     Entry("loopback ip address <prefix>", "addresses", "true"),
+    Keep("router rib <ipv4|ipv6> protocol bgp fib-filter <word>", "fib filter", lambda _, name: name),
     *setting_rows("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
     *(Silent(f"{words} [<rest>]") for words in ("ptp", "ssh-server")),
 )  # fmt: skip
@@ -250,7 +251,9 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
     for name, vrf in scope.each("vrf").items():
         _finish_vrf(document, str(name), vrf, process)
     if process:
-        document.put_leaves("bgp/", process.values, ("asn", "router_id"))
+        own = [vrf.each("bgp") for name, vrf in scope.each("vrf").items() if name == "default"]
+        stated = {leaf for each in own for one in each.values() for leaf in one.values}
+        document.put_leaves("bgp/", process.values, tuple({"asn", "router_id"} - stated))
     for under in ("routing", "qos", "system", "vxlan", "evpn", "mlag"):
         put_settings(document, f"{under}/", scope, under)
     document.put_set("vxlan/peers", scope.table("vteps"))
@@ -339,6 +342,7 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
         texts += [str(text) for text, _ in scope.table("distant").values()]
         document.put(f"{prefix}static_route[{route}]", static_text(texts), scope.line)
     put_settings(document, f"{prefix}routing/", vrf)
+    document.put_kept(f"{prefix}bgp/setting[ip protocol route-map]", vrf.values, "fib filter")
     for process in vrf.each("bgp").values():
         if above and prefix:
             process.values = {**above.values, **process.values}

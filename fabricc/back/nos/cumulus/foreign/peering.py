@@ -59,6 +59,10 @@ _SESSION: tuple[Row, ...] = (
         Keep("nexthop-setting self [<rest>]", "next_hop_self", lambda _: "true"),
         Keep("default-route-origination (enable|state) <on|enabled>", "originated", "true"),
         Keep("default-route-origination policy <word>", "default_originate"),
+        Keep("community-advertise regular <off|disabled>", "send_community", lambda _: "false"),
+        Keep("conditional-advertise advertise-map <word>", "announced"),
+        Keep("conditional-advertise exist-map <word>", "condition", "exist-map {0}".format),
+        Keep("conditional-advertise non-exist-map <word>", "condition", "non-exist-map {0}".format),
         *setting_rows("add-path-tx", "aspath", "attribute-mod", "community-advertise", "conditional-advertise",
                    "default-route-origination", "nexthop-setting", "policy outbound unsuppress-map",
                    "prefix-limits", "route-reflector-client", "route-server-client", "soft-reconfiguration", "weight",
@@ -90,6 +94,7 @@ PROCESS: tuple[Row, ...] = (
               rest or "with its more specifics"),
         Keep("redistribute <word> (enable|state) <on|enabled>", lambda kind, _: {f"redistribute[{kind}]": "true"}),
         Keep("redistribute <word> route-map <word>", lambda kind, name: {f"map[{kind}]": name}),
+        Keep("admin-distance external <integer>", "setting[distance bgp]", str),
         Keep("multipaths ebgp <integer>", "paths"),
         Keep("multipaths ibgp <integer>", "ibgp paths"),
         *setting_rows("add-path-rx", "admin-distance", "convergence", "label", "multipaths", "nexthop-tracking",
@@ -143,6 +148,9 @@ def _session_scope(session: Scope, *, group: bool) -> Scope:
         stored = dict(scope.values)
         if "originated" in stored:
             stored.setdefault("default_originate", ("all", stored.pop("originated")[1]))
+        if "announced" in stored and "condition" in stored:
+            own, (others, line) = stored.pop("announced")[0], stored.pop("condition")
+            stored["setting[advertise-map]"] = f"{own} {others}", line
         if "allowed" in stored:
             stored.setdefault("allow_as_in", (sessions.ALLOWED_AS, stored.pop("allowed")[1]))
         found.values |= {
@@ -220,6 +228,8 @@ def _clause_text(action: str, clause: Scope) -> str:
             communities.append(_WELL_KNOWN.get(words[2], words[2]))
         elif key and key != "add_community" and len(words) == 3:
             stored[key] = words[2]
+        elif words[:2] == ["match", "as-path-list"] and len(words) == 3:
+            further.append(f"as_path_list {words[2]}")
         elif words[:2] not in _APART:
             further.append(text)
     planned = Clause(
