@@ -15,6 +15,7 @@ from tests.audit.faults import (
     incomplete,
     lossless,
     misfits,
+    nvue,
     policies,
     ports,
     preferences,
@@ -46,6 +47,7 @@ GROUPS = {
     "idle": idle.KINDS,
     "routes": routes.KINDS,
     "settings": settings.KINDS,
+    "nvue": nvue.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})
