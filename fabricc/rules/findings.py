@@ -41,8 +41,16 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
         block = sorted(
             range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: (abs(at - line), at < line)
         )
-        line = next((at for at in block if named.search(_line_text(device, file, at))), line)
+        near = (at for at in block if named.search(_line_text(device, file, at)))
+        line = next(near, 0) or _line_apart(device, file, named, paths[0]) or line
     return device.paths.get(file, file), line
+
+
+def _line_apart(device: Device, file: str, named: re.Pattern[str], path: str) -> int:
+    """Return the line, anywhere in a file, that has a word and the item of a path in brackets; 0 without one."""
+    item = path.rpartition("]")[0].rpartition("[")[2]
+    lines = enumerate(_text_lines(device.files.get(file, "")), 1)
+    return next((at for at, text in lines if item and item in text and named.search(text)), 0)
 
 
 def line_with(device: Device, file: str, line: int, words: Iterable[str]) -> int:

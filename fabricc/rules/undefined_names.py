@@ -7,7 +7,7 @@ take effect, as facts `unread[...]`.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
@@ -178,11 +178,14 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
 
 
 def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
-    """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there."""
+    """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there.
+
+    Each use, in their order, accounts for the first line near it that no use before it accounts for.
+    """
     places, left = statement.device.reading.lines, {*having}
     for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
-        near = [each for each in range(line - _AWAY, line + _AWAY + 1) if each in left]
-        left.difference_update(sorted(near, key=lambda n: (abs(n - line), -n))[:1])
+        near = (each for each in range(line - _AWAY, line + _AWAY + 1) if each in left)
+        left.difference_update([*islice(near, 1)])
     return bool(left)
 
 
