@@ -145,6 +145,40 @@ _APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "
 """Lines of an interface, one of which activates the policies of the system."""
 
 
+def undefined_policies(document: Document) -> Iterator[StoredValue]:
+    """Yield the policies that `system qos` names and the file, which defines others of their type, does not."""
+    for kind, (name, line) in document.scope.each("system qos").get("", Scope(0)).values.items():
+        defined = document.scope.each(_TYPES.get(kind, "queuing"))
+        if defined and name not in defined and not str(name).startswith("default"):
+            yield name, line
+
+
+_TYPES = {"qos input": "qos", "network-qos": "network-qos"}
+"""How `system qos` names a policy -> its type; those for queuing have one for both directions."""
+
+
+def unfilled_pauses(document: Document) -> Iterator[tuple[str, str, int]]:
+    """Yield (subject, reason, line) of policies that put packets into a paused class, and are in force nowhere.
+
+    Without a policy in force all packets are in the default class. The classes of a policy in force may lead to a group
+    that the network policy does not have, in the place of the paused one.
+    """
+    classes = _network_policy(document).each("class")
+    known = {int(str(group)): scope for group, scope in classes.items()}
+    paused = {group for group, scope in known.items() if scope.table("pauses") or "no-drop" in scope.values}
+    if not paused:
+        return
+    used = classification_policy(document)
+    for name, policy in document.scope.each("qos").items():
+        groups = [block.values["group"] for block in policy.each("class").values() if "group" in block.values]
+        leads = any(int(str(group)) in paused for group, _ in groups)
+        if leads and not used:
+            yield f"policy-map type qos {name}", "no port and not `system qos` uses it", policy.line
+        lost = [stored for stored in groups if int(str(stored[0])) not in known]
+        if name == used and not leads and lost:
+            yield f"set qos-group {lost[0][0]}", "the network policy pauses another group", lost[0][1]
+
+
 def _bridged_mtu(document: Document) -> StoredValue | None:
     """Return the MTU of bridging ports without their own: that of the default class, if classes have their own names.
 

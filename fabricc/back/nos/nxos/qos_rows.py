@@ -12,6 +12,8 @@ from fabricc.back.nos.nxos.active_policies import (
     classification_policy,
     match_kinds,
     paused_groups,
+    undefined_policies,
+    unfilled_pauses,
 )
 from fabricc.back.nos.nxos.foreign.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, rows
@@ -240,6 +242,10 @@ def finish(document: Document) -> None:
         put(f"qos/pfc_priority[{priority}]/queue", *paused)
         put(f"qos/pfc_priority[{priority}]/priority_group", *paused)
         put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
+    for name, line in undefined_policies(document):
+        put(f"unread[service-policy {name}]", "no policy of its type has this name", line)
+    for subject, why, line in unfilled_pauses(document):
+        put(f"unread[{subject}]", why, line)
     _state_watchdog(document)
     _state_parts(document)
 
