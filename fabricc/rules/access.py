@@ -18,7 +18,7 @@ from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, SERVICES, stray_servers
+from fabricc.rules.summary import ACCESS, BESIDE, COMMON, SERVICES, stray_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,13 +175,12 @@ def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield Finding(MISSING, message, place, line, "server VRF", Severity.WARNING, remedy)
 
 
-_DEFAULT_INSTANCES = ("default", "management", "mgmt_junos")
 _INSTANCES = ("vrf[{}]", "evpn/vrf[{}]/")
 
 
 def has_instance(statement: Statement, name: str) -> bool:
     """Return whether a switch mentions a routing instance besides its servers."""
-    if name in _DEFAULT_INSTANCES or any(
+    if name in defaults.built_in_instances(statement.rest) or any(
         str(values.get("vrf")) == name for values in statement.ports.values()
     ):
         return True
@@ -211,6 +210,34 @@ def _missing_services(fabric: Switches) -> Iterator[Report]:
             severity = Severity.NOTE if path == ACCESS and not (most or unbound) else Severity.WARNING
             message, remedy = f"{name} has no {service}{others}", f"Configure the {service}."
             yield Report(code, name, (path, *unbound, *around), message, f"no {service}", severity, remedy)
+
+
+_COMMON = 3
+"""How many times as many switches must have a setting as lack it, and at least, before one without is reported."""
+
+
+def _lacking_switches(fabric: Switches) -> Iterator[Report]:
+    """Report ToRs and spines without LLDP or a routing instance of management, which nearly all of one system have.
+
+    One that lacks all that the others have in common is of another kind, such as a gateway.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, summary in fabric.summaries.items():
+        if summary.tier in (Tier.TOR, Tier.SPINE) and not fabric.planned:
+            groups.setdefault(summary.system, []).append(name)
+    for names in groups.values():
+        counts = Counter(path for name in names for path in fabric.summaries[name].common)
+        shared = {path for path, times in counts.items() if times >= _COMMON * max(len(names) - times, 1)}
+        for name in sorted(names):
+            lost = shared - set(fabric.summaries[name].common)
+            if len(lost) == len(shared) > 1:
+                continue
+            for path in sorted(lost):
+                what, remedy = COMMON[path]
+                others = f"{counts[path]:,} of {len(names):,} switches"
+                message = f"{name} has no {what}, which {others} of its system have"
+                paths, group = (path, "system/hostname"), f"no {what}"
+                yield Report(MISSING, name, paths, message, group, Severity.WARNING, remedy)
 
 
 def _is_expected(summary: Summary, path: str) -> bool:
@@ -281,4 +308,5 @@ RULES = (
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _hidden_links),
     SwitchRule(MISSING, OTHER, (), _lost_servers),
     FabricRule(MISSING, OTHER, (), _missing_services),
+    FabricRule(MISSING, OTHER, (), _lacking_switches),
 )

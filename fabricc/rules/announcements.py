@@ -23,7 +23,7 @@ from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
 from fabricc.rules.summary import CONNECTED, OWN_AS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
@@ -194,6 +194,52 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
             yield finding_at(
                 SILENT, statement.device, path, message, "foreign loopback", Severity.WARNING, remedy
             )
+
+
+def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
+    """Report addresses that other switches need, and no network statement or static route of a switch leads to.
+
+    These are loopbacks with which others have sessions, and those of VTEPs.
+    """
+    wanted: dict[tuple[str, str], str] = {}
+    vteps = [name for name, summary in fabric.summaries.items() if summary.vtep]
+    for name, summary in fabric.summaries.items() if not fabric.planned else ():
+        for address in summary.remote if summary.joined else ():
+            owners = fabric.owners(address)
+            if len(owners) == 1 and owners[0] != name and not _is_defaulted(fabric, summary):
+                effect = f"with which {name} has a session: it never comes up"
+                wanted.setdefault((owners[0], address), effect)
+        if summary.vtep and vteps != [name]:
+            wanted.setdefault((name, summary.vtep), "the source of its tunnels: no other VTEP reaches it")
+    known = {text for summary in fabric.summaries.values() for text in _led_to(summary)} if wanted else set()
+    for (name, address), effect in wanted.items():
+        far = fabric.summaries.get(name)
+        if far is None or not (far.alone and far.joined) or _contains(known, address):
+            continue
+        message = f"{name} does not announce {address}, {effect}"
+        remedy = "Announce the loopback by a network statement, or redistribute connected routes."
+        paths = (*(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn")
+        yield Report(SILENT, name, paths, message, "loopback", Severity.WARNING, remedy)
+
+
+def _led_to(summary: Summary) -> Iterator[str]:
+    """Yield the prefixes that a switch announces or has static routes to, but for that of all addresses."""
+    yield from summary.prefixes
+    yield from (prefix for prefix, _, _ in summary.routes if not prefix.endswith("/0"))
+
+
+def _is_defaulted(fabric: Switches, summary: Summary) -> bool:
+    """Return whether a static route for all addresses leads to a device that is known, and not out of band."""
+    return any(
+        prefix.endswith("/0") and any(map(fabric.owners, re.split(r"[\s,]+", via)))
+        for prefix, via, _ in summary.routes
+    )
+
+
+def _contains(prefixes: Iterable[str], address: str) -> bool:
+    """Return whether an address is in one of some prefixes."""
+    mine = parse_block(f"{address}/{128 if ':' in address else 32}")
+    return mine is None or any((whole := parse_block(text)) and whole.covers(mine) for text in prefixes)
 
 
 def _small_limits(fabric: Switches) -> Iterator[Report]:
@@ -484,6 +530,7 @@ def _first_lists(statement: Statement) -> dict[str, list[str]]:
 RULES = (
     SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
+    FabricRule(SILENT, POLICY, (Input.BGP,), _unannounced_loopbacks),
     SwitchRule(SILENT, POLICY, (Input.BGP, Input.TIER), _rejected_protocols),
     FabricRule(LIMIT, POLICY, (Input.BGP, Input.TIER), _small_limits),
     SwitchRule(LOOPS, POLICY, (Input.TIER,), _upper_loops),

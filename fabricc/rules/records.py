@@ -145,6 +145,8 @@ class Summary(NamedTuple):
         beside_limits: the same of sessions to another ToR, with its name.
         to_hosts: paths of static routes whose next hops are hosts.
         loopbacks: the addresses of the loopback.
+        alone: whether other switches learn its addresses by `prefixes` alone; `vtep`: the one that its tunnels have.
+        common: paths of settings that switches of its `system` share.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -170,6 +172,10 @@ class Summary(NamedTuple):
     distinguishers: tuple[tuple[str, str], ...] = ()
     to_hosts: tuple[str, ...] = ()
     loopbacks: tuple[str, ...] = ()
+    system: str = ""
+    common: tuple[str, ...] = ()
+    alone: bool = False
+    vtep: str = ""
 
 
 class Subnet(NamedTuple):

@@ -18,7 +18,7 @@ from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, Swit
 from fabricc.rules.sessions import UPPER, Sessions, external_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.proof.compare import Finding
 
@@ -30,9 +30,9 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
     if not any(summary.routes for summary in fabric.summaries.values()):
         return
     origins = find_origins(fabric)
-    by_length: dict[tuple[int, int], dict[int, Block]] = {}
-    for each in origins:
-        by_length.setdefault((each.family, each.length), {})[each.first] = each
+    by_length = _sort_by_length(origins)
+    attached = _attached_subnets(fabric)
+    by_subnet = _sort_by_length(attached)
     for name, summary in fabric.summaries.items():
         for prefix, via, path in summary.routes:
             mine = parse_block(prefix)
@@ -41,6 +41,9 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
                 yield from _misled_address(fabric, name, prefix, path)
             if whole is None and mine and mine.length == mine.bits and via in DROPS:
                 yield from _dropped_address(fabric, name, prefix, path)
+            subnet = _covering(mine, by_subnet) if whole is None and mine and via in DROPS else None
+            if subnet is not None:
+                yield from _dropped_subnet(fabric, name, prefix, path, subnet, attached[subnet])
             if whole is None or name in origins[whole]:
                 continue
             owner = min(origins[whole])
@@ -57,6 +60,36 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
                 continue
             remedy = "Remove the static route, so that BGP's routes are used."
             yield Report(STATIC, name, (path,), message, "static route", severity, remedy)
+
+
+def _sort_by_length(blocks: Iterable[Block]) -> dict[tuple[int, int], dict[int, Block]]:
+    """Return family and length -> first address -> block."""
+    found: dict[tuple[int, int], dict[int, Block]] = {}
+    for each in blocks:
+        found.setdefault((each.family, each.length), {})[each.first] = each
+    return found
+
+
+def _attached_subnets(fabric: Switches) -> dict[Block, set[str]]:
+    """Return subnets of ports of the default routing instance -> their switches, if some switch drops packets."""
+    found: dict[Block, set[str]] = {}
+    if any(via in DROPS for summary in fabric.summaries.values() for _, via, _ in summary.routes):
+        for name, mine in fabric.subnets().items():
+            for each in mine.of(name) if name in fabric.summaries else ():
+                if not each.vrf:
+                    found.setdefault(each.block, set()).add(name)
+    return found
+
+
+def _dropped_subnet(
+    fabric: Switches, name: str, prefix: str, path: str, subnet: Block, owners: set[str]
+) -> Iterator[Report]:
+    """Report a route that drops traffic for the subnet of a port of another switch, which links lead to."""
+    near = sorted(owners & fabric.reachable({name}))
+    if near and name not in owners and prefix not in fabric.summaries[name].prefixes:
+        message = f"{name} drops traffic for {prefix}, which is of {near[0]} ({subnet})"
+        remedy = "Remove the static route, so that learned routes are used."
+        yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
 
 
 def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Iterator[Report]:

@@ -7,6 +7,7 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import defaults
+from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
@@ -15,7 +16,14 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
 from fabricc.rules.records import Attached, OuterSession, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
-from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
+from fabricc.rules.sessions import (
+    UPPER,
+    carries_evpn,
+    exchanging_sessions,
+    external_sessions,
+    has_policy,
+    is_address,
+)
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
@@ -29,10 +37,19 @@ SERVICES = {
     "management/ntp": "NTP server", "management/syslog": "log server", ACCESS: "limit on who reaches its management",
 }  # fmt: skip
 """Path -> what a switch lacks without it."""
+COMMON = {
+    "lldp/interval_s": ("LLDP", "Enable LLDP."),
+    "platform/management_instance": (
+        "routing instance for management", "Put the management port into a routing instance of its own.",
+    ),
+}  # fmt: skip
+"""Path -> what switches of one system share, and how one without gets it."""
 _LIST = "access_list["
 _STATIC = "static_route["
 _ORIGINS = ("bgp/aggregate[", "bgp/network[")
 _ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
+_OTHERS = ("eigrp", "rip", "mpls", "bgp/import", "bgp/setting[import", "routing/")
+"""Beginnings of facts about other ways by which routes enter BGP, or get around it."""
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
 BESIDE = ("management/access", "management/tacacs", "management/radius")
 """Beginnings of paths that only a complete configuration states in addition to its services."""
@@ -41,12 +58,16 @@ BESIDE = ("management/access", "management/tacacs", "management/radius")
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
     """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
+    alone = not defaults.exports_connected(statement.device.system) and not any(statement.link_state_paths())
     seed: tuple[str, object] | None = None
     for path, value in statement.rest.items():
         if path.startswith(_STATIC) and path.endswith("]"):
-            routes.append((outer_key(path), str(value), path))
+            if "/setting[" not in path and not _is_reserve(statement, path):
+                routes.append((outer_key(path), str(value), path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             prefixes.append(outer_key(path))
+        elif path.startswith((*_ENTERING, *_OTHERS)):
+            alone = False
         elif path in SERVICES:
             services.append(path)
         elif "hash_seed" in path and _SEED.search(path):
@@ -94,8 +115,24 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         attached, min(limits, default=None), any(inner.values()), remote,
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
-        routes_to_hosts(statement), _loopback_addresses(statement),
+        routes_to_hosts(statement), _loopback_addresses(statement), statement.device.system,
+        tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
     )  # fmt: skip
+
+
+_DISTANCE = re.compile(r"(?:distance|preference) (\d+)")
+_FARTHEST = 200
+"""The largest preference of routes of BGP by default, iBGP's of FRR and all of EOS and NX-OS."""
+
+
+def _is_reserve(statement: Statement, path: str) -> bool:
+    """Return whether a static route that drops packets has a worse preference than learned routes."""
+    if "discard" not in str(statement.rest[path]):
+        return False
+    stated = [str(value) for value in statement.facts_below(f"{path}/setting[").values()]
+    stated.append(str(statement.rest.get(f"routing/setting[static {outer_key(path)} preference]", "")))
+    stated += _DISTANCE.findall(str(statement.rest[path]))
+    return any(is_number(text) and int(text) > _FARTHEST for text in stated)
 
 
 class StrayServer(NamedTuple):
@@ -143,6 +180,15 @@ def _leads_to(statement: Statement, server: str) -> bool:
 def _loopback_addresses(statement: Statement) -> tuple[str, ...]:
     texts = (statement.rest.get(f"loopback/{family}") for family in ("ipv4", "ipv6"))
     return tuple(text for text in texts if isinstance(text, str))
+
+
+def _tunnel_source(statement: Statement) -> str:
+    """Return the address of the VTEP of a switch, "" without one."""
+    source = str(statement.rest.get("evpn/source") or statement.rest.get("vxlan/source") or "")
+    texts = [source, *statement.addresses.get(source, ())]
+    if source:
+        texts.append(str(statement.rest.get("loopback/ipv4", "")))
+    return next((found for text in texts if is_address(found := text.partition("/")[0])), "")
 
 
 CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")

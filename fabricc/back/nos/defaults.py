@@ -497,6 +497,12 @@ _SERVER_LINES = (
 )
 
 
+def built_in_instances(facts: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the routing instances that a switch with these facts has without a definition."""
+    of_management = ("mgmt_junos",) if "platform/management_instance" in facts else ()
+    return ("default", "management", *of_management)
+
+
 def server_instance(text: str) -> tuple[str, str] | None:
     """Return the service and the routing instance that a line about a server names."""
     for pattern in _SERVER_LINES:

@@ -430,6 +430,10 @@ def _finish_management(document: Document) -> None:
         else:
             hops = ",".join(map(str, route.table("via")))
             document.put(f"vrf[{words.MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
+    using = next((path for path, value in facts.items() if value == words.MANAGEMENT_INSTANCE), "")
+    if using in lines and "platform/management_instance" not in facts:
+        why = "`system management-instance` is not stated"
+        document.put(f"unread[routing-instance {words.MANAGEMENT_INSTANCE}]", why, lines[using][1])
     if "management/address" in facts:
         instance = lines.get("platform/management_instance")
         place = instance or lines["management/address"]
