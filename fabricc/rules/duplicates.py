@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ _WORDS = {
     "loopback/ipv4": "loopback", "loopback/ipv6": "loopback", "management/address": "management address",
 }  # fmt: skip
 _IDENTITIES = (_ROUTER_ID, *_WORDS)
+_LINK_STATE = {
+    "OSPF": ("router identifier of OSPF", re.compile(r"ospf\[[^]]*\]/router_id")),
+    "IS-IS": ("system identifier of IS-IS", re.compile(r"isis\[[^]]*\]/net")),
+}
+"""Protocol -> what it names switches by, and the fact of its first process in the default routing instance."""
 
 
 @dataclass(slots=True)
@@ -42,6 +48,7 @@ class UniqueValues:
         identities: path -> value.
         pair: whether another switch may have the same VTEP, gateway and AS number.
         management: where the facts of its management port begin, if that has the address.
+        link_state: protocol -> path and value of its identifier.
     """
 
     tier: Tier
@@ -51,6 +58,7 @@ class UniqueValues:
     paths: tuple[str, ...] = ()
     identities: dict[str, str] = field(default_factory=dict)
     management: str = ""
+    link_state: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def unique_values_of(statement: Statement) -> UniqueValues:
@@ -86,7 +94,21 @@ def unique_values_of(statement: Statement) -> UniqueValues:
     for path in _IDENTITIES:
         if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL + _HOST):
             owned.identities[path] = str(value).partition("/")[0]
+    for protocol, (_, pattern) in _LINK_STATE.items():
+        for start in ("ospf[", "isis["):
+            for path, value in statement.facts_below(start).items():
+                if pattern.fullmatch(path) and statement.device.kind is Kind.SWITCH:
+                    text = str(value)
+                    owned.link_state.setdefault(
+                        protocol, (path, text if start == "ospf[" else _system_id(text))
+                    )
     return owned
+
+
+def _system_id(title: str) -> str:
+    """Return the identifier of the system within a network entity title."""
+    digits = title.replace(".", "")
+    return ".".join(re.findall("....", digits[-14:-2])) or title
 
 
 def report_repeated(
@@ -116,6 +138,26 @@ def report_repeated(
     for path, words in _WORDS.items():
         yield from _report_identities(owned, devices, groups, path, words)
     yield from _report_numbers(owned, devices)
+    for protocol in _LINK_STATE:
+        yield from _report_link_state(owned, devices, groups, protocol)
+
+
+def _report_link_state(
+    owned: Mapping[str, UniqueValues], devices: Mapping[str, Device], groups: Mapping[str, str], protocol: str
+) -> Iterator[Finding]:
+    """Report an identifier of several switches that links join: their databases overwrite each other."""
+    words = _LINK_STATE[protocol][0]
+    holders: dict[tuple[str, str], list[str]] = {}
+    for name, has in sorted(owned.items()):
+        if protocol in has.link_state:
+            holders.setdefault((groups[name], has.link_state[protocol][1]), []).append(name)
+    for (_, value), names in holders.items():
+        for name in names if len(names) > 1 else ():
+            others = [each for each in names if each != name]
+            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+            message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
+            path, group = owned[name].link_state[protocol][0], f"{words} twice"
+            yield finding_at(TWICE, devices[name], path, message, group, Severity.WARNING, _REMEDY)
 
 
 def _copied_links(owned: Mapping[str, UniqueValues], twice: Collection[str]) -> set[str]:

@@ -128,7 +128,6 @@ def _hash_seeds(fabric: Switches) -> Iterator[Report]:
 
 
 IDLE = "FAB9675"
-_SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 _HEADER_BYTES = 14
 """Ethernet header, which the MTU of a port counts and that of a family does not."""
 _SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
@@ -182,6 +181,7 @@ _ENTERING = ("bgp/aggregate[", "bgp/network[", "bgp/redistribute")
 
 def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report links to known switches whose sessions carry no unicast routes, where no other protocol does."""
+    yield from _without_families(statement, sessions)
     if any(statement.link_state_paths()):
         return
     carried: dict[str, set[str]] = {}
@@ -215,9 +215,29 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
         yield finding_at(IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy)
 
 
+def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions between loopbacks that carry no family at all, in a file that states families of none or others.
+
+    The overlay over a link-state protocol has such sessions.
+    """
+    if not any(statement.link_state_paths()):
+        return
+    empty = [
+        key
+        for key, session in sessions.stated.items()
+        if session.families == "" and session.enabled and not sessions.near.get(key, "")
+    ]
+    if empty:
+        who = join_words([neighbor for _, neighbor in empty], 2)
+        message = f"{statement.name}: the session with {who} carries no routes, of no family"
+        remedy = "Activate the address family on the session."
+        paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
+        yield finding_at(IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy)
+
+
 def _leads_to_switch(statement: Statement, port: str) -> bool:
     far = statement.fars.get(port)
-    return far is not None and far.known and far.tier in _SWITCHES
+    return far is not None and far.known and far.tier is not Tier.HOST
 
 
 def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -285,11 +305,25 @@ def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding
                 for leaf, value in statement.ports.get(each, {}).items():
                     if leaf.startswith(_IGP) and "passive" in leaf and value not in ("false", "off"):
                         passive.setdefault(port, f"{PORT}{each}]/{leaf}")
+                passive |= _passive_of_process(statement, port, each) if port not in passive else {}
     if passive:
         message = f"{statement.name} {join_words(list(passive), 2)}: passive, so the link to a switch carries no routes"
         remedy = "Let OSPF or IS-IS find its neighbors on links between switches."
         path = next(iter(passive.values()))
         yield finding_at(IDLE, statement.device, path, message, "passive link", Severity.WARNING, remedy)
+
+
+def _passive_of_process(statement: Statement, link: str, port: str) -> dict[str, str]:
+    """Return the link and the path by which the process of OSPF on a port looks for no neighbors there."""
+    if statement.ports.get(port, {}).get("ospf_area") is None:
+        return {}
+    for path, value in statement.facts_below("ospf[").items():
+        if path.endswith("]/passive"):
+            active = str(statement.rest.get(f"{path.removesuffix('passive')}active", "")).split(",")
+            listed = str(value).split(",")
+            if port in listed or ("default" in listed and port not in active):
+                return {link: path}
+    return {}
 
 
 _IGP = ("isis_setting[", "ospf_setting[")

@@ -36,7 +36,8 @@ WORDS = {
     "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
     "settings": "session settings", "bfd": "BFD",
     "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
-    "ospf_hello": "hello interval of OSPF",
+    "ospf_hello": "hello interval of OSPF", "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
+    "isis_network": "kind of network of IS-IS",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -55,12 +56,21 @@ _WHY = {
     "ospf_area": "the neighbors do not agree",
     "ospf_network": "routes over the link are not used",
     "ospf_hello": "the neighbors do not agree",
+    "ospf_key": "the neighbors do not agree",
+    "isis_level": "the neighbors do not agree",
+    "isis_network": "the neighbors do not agree",
 }
 LAYER_2_BYTES = 14
 """The Ethernet header, which the largest frame of a port includes and its MTU does not."""
 _HELLO = ("ospf_setting[ip ospf hello-interval]", "ospf_setting[hello-interval]")
-_LEAVES = {"marked": "queue"}
-"""Value -> the statement that has it, where their names differ."""
+_AUTHENTICATION = ("ospf_setting[ip ospf authentication]", "ospf_setting[authentication]")
+_CIRCUIT = ("isis_setting[isis circuit-type]", "isis_setting[circuit-type]")
+_ISIS_NETWORK = ("isis_setting[isis network]", "isis_setting[network]")
+_NAMES = {
+    "ospf_hello": (*_HELLO, "ospf_area"), "ospf_key": (*_AUTHENTICATION, "ospf_area"),
+    "isis_level": (*_CIRCUIT, "isis"), "isis_network": (*_ISIS_NETWORK, "isis"), "marked": ("queue",),
+}  # fmt: skip
+"""Value -> the statements that it comes from, where their names differ: the first that is there counts."""
 _REMEDY = "Set both ends of the link to the same value."
 
 
@@ -94,6 +104,9 @@ class EndValues(NamedTuple):
     ospf_area: str | None = None
     ospf_network: str | None = None
     ospf_hello: str | None = None
+    ospf_key: str | None = None
+    isis_level: str | None = None
+    isis_network: str | None = None
     settings: str | None = None
     bfd: str | None = None
 
@@ -158,6 +171,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         bundle=member,
         bundle_mode=_bundle_protocol(value_of("bundle_mode")),
         **_ospf_values(statement, port),
+        **_isis_values(statement, port),
     )
 
 
@@ -175,7 +189,36 @@ def _ospf_values(statement: Statement, port: str) -> dict[str, str]:
         "ospf_area": text,
         "ospf_network": str(network or defaults.network),
         "ospf_hello": hello or str(defaults.hello_s),
+        **_authentication(statement, port),
     }
+
+
+def _authentication(statement: Statement, port: str) -> dict[str, str]:
+    """Return how OSPF of a port authenticates its neighbor, unless the process states it for areas."""
+    if any("authentication" in path or "auth" in path for path in statement.facts_below("ospf[")):
+        return {}
+    stated = (statement.of(port, leaf) for leaf in _AUTHENTICATION)
+    return {"ospf_key": str(next((each for each in stated if each is not None), "none"))}
+
+
+_LINK_STATE = ("ospf_", "isis_")
+_LEVELS = ("level-1", "level-2")
+
+
+def _isis_values(statement: Statement, port: str) -> dict[str, str]:
+    """Return what both neighbors of IS-IS must agree on: one level, if an end has no more, and the kind of network."""
+    process = statement.of(port, "isis")
+    if process is None or ospf_defaults(statement.device.system) is None:
+        return {}
+
+    def stated(leaves: tuple[str, ...]) -> str:
+        return next((str(each) for leaf in leaves if (each := statement.of(port, leaf)) is not None), "")
+
+    levels = {stated(_CIRCUIT).removesuffix("-only"), str(statement.rest.get(f"isis[{process}]/level", ""))}
+    single = sorted(level.removesuffix("-only") for level in levels if level.removesuffix("-only") in _LEVELS)
+    level = {"isis_level": " and ".join(dict.fromkeys(single))} if single else {}
+    written = any(leaf in values for values in statement.ports.values() for leaf in _ISIS_NETWORK)
+    return {**level, "isis_network": stated(_ISIS_NETWORK) or "broadcast"} if written else level
 
 
 def _mtu_of(statement: Statement, port: str) -> Value | None:
@@ -265,14 +308,32 @@ def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
         odd, right = _odd_end_first(a, b, name, votes)
         yield _difference_finding(odd, right, name)
     yield from _check_subnets(a, b)
+    for bare, other in ((a, b), (b, a)):
+        if other.addresses and not bare.addresses and _lacks_address(bare):
+            yield _bare_end(bare, other)
 
 
 def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
     """Return the end with the rarer value first; if both are as common, the end without a value."""
     mine = votes.of(a.tiers, name, getattr(a.values, name))
     other = votes.of(b.tiers, name, getattr(b.values, name))
-    nothing = other == mine and getattr(b.values, name) == "none"
+    nothing = getattr(b.values, name) == "none"
+    if name.startswith(_LINK_STATE):  # one end has the default, the other its own statement
+        nothing = _states_default(a, name) and not _states_default(b, name)
+    nothing = nothing and other == mine
     return (b, a) if other < mine or nothing else (a, b)
+
+
+def _states_default(side: Side, name: str) -> bool:
+    """Return whether an end states nothing of a value, which then is the default of its system."""
+    return _stated_leaf(side, name) == _NAMES.get(name, ("",))[-1]
+
+
+def _stated_leaf(side: Side, name: str) -> str:
+    """Return the first of the statements of a value that an end has, else the last of them."""
+    facts, leaves = side.device.reading.facts, _NAMES.get(name, (name,))
+    stated = (each for each in leaves if any(path in facts for path in _fact_paths(side, each)))
+    return next(stated, leaves[-1])
 
 
 def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
@@ -282,16 +343,7 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
         f"({right.device.name} {right.end.port}) {other}: {_WHY[name]}"
     )
     code = BRIDGED if name in ("native_vlan", "vlans", "access_vlan", "switchport", "bundle") else DIFFER
-    leaf = _LEAVES.get(name, name)
-    if name == "mtu" and _is_cut_short(odd):
-        leaf = "physical_mtu"
-    if name == "ospf_hello":
-        stated_leaves = (
-            each
-            for each in _HELLO
-            if any(path in odd.device.reading.facts for path in _fact_paths(odd, each))
-        )
-        leaf = next(stated_leaves, "ospf_area")
+    leaf = "physical_mtu" if name == "mtu" and _is_cut_short(odd) else _stated_leaf(odd, name)
     severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
     paths = (*_fact_paths(odd, leaf), *_fact_paths(odd, "description"))
     facts, other_paths = odd.device.reading.facts, _fact_paths(right, leaf)
@@ -331,6 +383,32 @@ def _half_shut(shut: Side, other: Side) -> Finding:
     return finding_at(
         DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.WARNING, remedy
     )
+
+
+_ADDRESSED = ("ipv4", "ipv6", "unnumbered", "bundle", "switchport", "secondary", "link_local", "dhcp")
+
+
+def _lacks_address(side: Side) -> bool:
+    """Return whether a port is stated to route, and neither it nor a port of it has an address."""
+    facts, start = side.device.reading.facts, side.path("")
+    if facts.get(side.path("routed")) != "true":
+        return False
+    inner = f"{PORT}{side.end.port}."
+    return not any(
+        path.startswith(inner) or path.removeprefix(start).startswith(_ADDRESSED)
+        for path in facts
+        if path.startswith((start, inner))
+    )
+
+
+def _bare_end(bare: Side, other: Side) -> Finding:
+    where = f"{other.device.name} {other.end.port} at the other end {other.addresses[0]}"
+    message = (
+        f"{bare.device.name} {bare.end.port} routes and has no address, {where}: nothing crosses the link"
+    )
+    remedy = "Give both ends of the link addresses of one subnet."
+    paths = (bare.path("routed"), bare.path("description"))
+    return finding_at(ADDRESSES, bare.device, paths, message, "link addresses", Severity.WARNING, remedy)
 
 
 def _check_subnets(a: Side, b: Side) -> Iterator[Finding]:

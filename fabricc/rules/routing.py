@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, sends_route_targets
+from fabricc.back.nos.route_blocks import maps_of_condition
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -21,7 +22,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_with
 from fabricc.rules.rule import BGP, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
-from fabricc.rules.sessions import UPPER, carries_evpn, exchanging_sessions, external_sessions, has_policy
+from fabricc.rules.sessions import UPPER, carries_evpn, external_sessions, has_policy, open_sessions
 from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
@@ -72,9 +73,11 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         return
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
-        for key, values in exchanging_sessions(statement, sessions):
+        for key, values in open_sessions(statement):
             far = statement.fars.get(sessions.near.get(key, ""))
-            known = far is not None and far.known and far.tier in _HEIGHT
+            known = far is not None and far.known and far.tier is not Tier.HOST
+            if direction == "export" and any(maps_of_condition(*each) for each in values.items()):
+                continue  # which announces routes that the policy of the session leaves out
             own = (
                 f"evpn/neighbor[{key[1]}]/{direction}"  # decides on routes of EVPN in place of the session's
             )

@@ -6,6 +6,7 @@ outside, and nothing is reported about it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import field
 from ipaddress import ip_address, ip_network
@@ -22,7 +23,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.sessions import ONE_HOP, Key, Sessions, SessionValues, is_address, opposite_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
@@ -261,18 +262,46 @@ def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer
 def _one_sided(
     table: SessionTable, peer: Peer, other: str, devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
-    if not table.sessions[other].runs_bgp or table.accepts_from(other, peer.device):
-        return
     vrf, neighbor = peer.key
+    if table.accepts_from(other, peer.device):
+        return
+    joined = table.groups[other] == table.groups[peer.device]
+    if not table.sessions[other].runs_bgp and not (
+        joined and neighbor not in table.shared and _may_run_bgp(devices[other], devices[peer.device])
+    ):
+        return
     message = f"{other} has no session with {peer.device}, which has one with its {neighbor}"
     paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
     if near := table.far(peer.device, table.near(peer)):
         paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbor else f"interface[{near[1]}]/ipv4", *paths]
     remedy = "State the session at both ends, or remove it."
-    joined = table.groups[other] == table.groups[peer.device]
     # Where nothing joins them, a device that is not here may have the address.
     severity = Severity.ERROR if joined else Severity.NOTE
-    yield finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
+    found = finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
+    if place := _unread_neighbor(devices[other], table.sessions[peer.device].addresses):
+        found = found._replace(file=devices[other].paths.get(place[0], place[0]), line=place[1])
+    yield found
+
+
+_NEIGHBOR = re.compile(r"\bneighbor (\S+?)(?=[;\s]|$)")
+
+
+def _unread_neighbor(device: Device, addresses: Collection[str]) -> tuple[str, int] | None:
+    """Return the line of a session that a device states and does not have, such as a deactivated one."""
+    return next(
+        (
+            (file, line)
+            for file, line, text in device.unknown
+            if (match := _NEIGHBOR.search(text)) and match[1] in addresses
+        ),
+        None,
+    )
+
+
+def _may_run_bgp(device: Device, other: Device) -> bool:
+    """Return whether the files of a device without BGP include the one in which another device of its system has it."""
+    place = other.reading.lines.get("bgp/asn")
+    return device.system == other.system and place is not None and place[0] in device.files
 
 
 def _report_nobody(table: SessionTable, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:

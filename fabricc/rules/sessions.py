@@ -286,7 +286,7 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
     """Return the sessions of the default routing instance with another AS, but for those that are shut."""
     return statement.remember(
         external_sessions,
-        lambda one: [(key, values) for key, values in _open_sessions(one) if not _is_internal(one, values)],
+        lambda one: [(key, values) for key, values in open_sessions(one) if not _is_internal(one, values)],
     )
 
 
@@ -307,7 +307,7 @@ def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[
         exchanging_sessions,
         lambda one: [
             (key, values)
-            for key, values in _open_sessions(one)
+            for key, values in open_sessions(one)
             if not _is_internal(one, values) or carries_evpn(sessions, key)
         ],
     )
@@ -318,7 +318,8 @@ def carries_evpn(sessions: Sessions, key: Key) -> bool:
     return key in sessions.stated and "evpn" in str(sessions.stated[key].families).split(",")
 
 
-def _open_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+def open_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    """Yield the sessions of the default routing instance, but for those that are shut."""
     return (
         (key, values)
         for key, values in statement.sessions.items()
