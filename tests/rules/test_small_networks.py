@@ -1,0 +1,227 @@
+"""Faults in small networks of other designs: link-state underlays, VTEPs, and switches without a tier."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.audit.rules import find_all
+from fabricc.base.diagnostics import Severity
+from tests.audit import ours
+
+OSPF = """\
+hostname {name}
+ip routing
+interface Ethernet1
+   description {far} Ethernet1
+   no switchport
+   ip address 10.0.0.{number}/31
+   ip ospf area 0.0.0.0
+   ip ospf network point-to-point
+interface Loopback0
+   ip address 10.255.0.{number}/32
+   ip ospf area 0.0.0.0
+router ospf 1
+   router-id 10.255.0.{number}
+   passive-interface default
+   no passive-interface Ethernet1
+"""
+ISIS = """\
+hostname {name}
+ip routing
+interface Ethernet1
+   no switchport
+   ip address 10.0.0.{number}/31
+   isis enable CORE
+   isis circuit-type level-2
+   isis network point-to-point
+interface Ethernet2
+   no switchport
+   ip address 10.0.1.{number}/31
+   isis enable CORE
+   isis circuit-type level-2
+   isis network point-to-point
+router isis CORE
+   net 49.0001.0000.0000.000{number}.00
+   is-type level-2
+"""
+EVPN = """\
+hostname {name}
+ip routing
+interface Ethernet1
+   no switchport
+   ip address 10.0.0.{number}/31
+interface Loopback0
+   ip address 10.255.0.{number}/32
+interface Loopback1
+   ip address 10.255.1.{number}/32
+interface Vxlan1
+   vxlan source-interface Loopback1
+   vxlan vlan 10 vni 10010
+vlan 10
+router bgp 6500{number}
+   router-id 10.255.0.{number}
+   neighbor 10.0.0.{other} remote-as 6500{other}
+   neighbor 10.255.0.{other} remote-as 6500{other}
+   neighbor 10.255.0.{other} update-source Loopback0
+   neighbor 10.255.0.{other} ebgp-multihop 3
+   neighbor 10.255.0.{other} send-community
+   address-family evpn
+      neighbor 10.255.0.{other} activate
+   address-family ipv4
+      neighbor 10.0.0.{other} activate
+      no neighbor 10.255.0.{other} activate
+      network 10.255.0.{number}/32
+      network 10.255.1.{number}/32
+"""
+
+
+def network_of(text: str) -> dict[str, str]:
+    """Return the texts of two switches with a link."""
+    return {
+        name: text.format(name=name, number=number, other=1 - number, far=("right", "left")[number])
+        for number, name in enumerate(("left", "right"))
+    }
+
+
+def audit_texts(texts: dict[str, str], system: str = "eos") -> dict[tuple[str, str], str]:
+    """Return code and line of each warning and error about these switches -> its message."""
+    devices = {
+        name: ours.switch_device(name, system, {"running-config.cfg": text}) for name, text in texts.items()
+    }
+    found = {}
+    for each in find_all(ours.infer_fabric(devices)):
+        if each.severity is not Severity.NOTE:
+            line = texts[each.file.partition("/")[0]].split("\n")[each.line - 1].strip()
+            found[each.code, line] = each.message
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "code", "line"),
+    [
+        (OSPF, "point-to-point\n", "point-to-point\n   ip ospf hello-interval 33\n", "FAB9600",
+         "ip ospf hello-interval 33"),
+        (OSPF, "point-to-point\n", "point-to-point\n   ip ospf authentication message-digest\n", "FAB9600",
+         "ip ospf authentication message-digest"),
+        (OSPF, "   no passive-interface Ethernet1\n", "", "FAB9675", "passive-interface default"),
+        (OSPF, "router-id 10.255.0.0", "router-id 10.255.0.1", "FAB9604", "router-id 10.255.0.1"),
+        (OSPF, "   ip address 10.0.0.0/31\n", "", "FAB9602", "no switchport"),
+        (ISIS, "0000.0000.0000.00", "0000.0000.0001.00", "FAB9604", "net 49.0001.0000.0000.0001.00"),
+        (ISIS, "circuit-type level-2", "circuit-type level-1", "FAB9600", "isis circuit-type level-1"),
+        (ISIS, "   isis network point-to-point\n", "", "FAB9600", "isis enable CORE"),
+        (EVPN, "      network 10.255.0.0/32\n", "", "FAB9676", "network 10.255.1.0/32"),
+        (EVPN, "      network 10.255.1.0/32\n", "", "FAB9676", "network 10.255.0.0/32"),
+        (EVPN, "router bgp", "ip route 10.255.0.1/32 192.0.2.9\nrouter bgp", "FAB9680",
+         "ip route 10.255.0.1/32 192.0.2.9"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_one_switch_is_found_at_its_line(
+    text: str, old: str, new: str, code: str, line: str
+) -> None:
+    sound = network_of(text)
+    assert audit_texts(sound).keys().isdisjoint({(code, line)})
+    assert old in sound["left"]
+    found = audit_texts({**sound, "left": sound["left"].replace(old, new, 1)})
+    assert (code, line) in found, found
+
+
+def test_a_switch_that_lost_bgp_is_found() -> None:
+    sound = network_of(EVPN)
+    found = audit_texts({**sound, "left": sound["left"].partition("router bgp")[0]})
+    assert any("left has no session with right" in message for message in found.values())
+
+
+def test_a_loopback_that_another_switch_announces_is_no_fault() -> None:
+    texts = network_of(EVPN)
+    texts["left"] = texts["left"].replace("      network 10.255.0.0/32\n", "")
+    texts["right"] += "      network 10.255.0.0/32\n"
+    assert not [message for message in audit_texts(texts).values() if "does not announce" in message]
+
+
+@pytest.mark.parametrize(("preference", "drops"), [("", True), (" 250", False)])
+def test_a_discard_of_a_subnet_of_another_switch_is_found_unless_it_is_a_reserve(
+    preference: str, drops: bool
+) -> None:
+    texts = network_of(OSPF)
+    texts["right"] += "interface Ethernet9\n   no switchport\n   ip address 192.168.7.1/24\n"
+    route = f"ip route 192.168.7.0/24 Null0{preference}"
+    texts["left"] += f"{route}\n"
+    assert (("FAB9660", route) in audit_texts(texts)) is drops
+
+
+QOS = """\
+hostname tor{number}
+feature bgp
+class-map type qos match-all RDMA
+  match cos 3
+policy-map type qos MARKING
+  class RDMA
+    set qos-group 3
+class-map type network-qos RDMA
+  match qos-group 3
+policy-map type network-qos NETWORK
+  class type network-qos RDMA
+    pause no-drop
+  class type network-qos class-default
+    mtu 9216
+system qos
+  service-policy type qos input MARKING
+  service-policy type network-qos NETWORK
+interface Ethernet1/1
+  priority-flow-control mode on
+  switchport mode trunk
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("  service-policy type qos input MARKING\n", "", "policy-map type qos MARKING"),
+        ("qos input MARKING", "qos input NOBODY", "service-policy type qos input NOBODY"),
+        ("network-qos NETWORK\ninterface", "network-qos NOBODY\ninterface", "service-policy type network-qos NOBODY"),
+        ("set qos-group 3", "set qos-group 2", "set qos-group 2"),
+    ],
+)  # fmt: skip
+def test_a_policy_that_does_not_fill_the_paused_class_is_found(old: str, new: str, line: str) -> None:
+    text = QOS.format(number=1)
+    assert old in text
+    assert ("FAB9060", line) not in audit_texts({"tor1": text}, "nxos")
+    assert ("FAB9060", line) in audit_texts({"tor1": text.replace(old, new, 1)}, "nxos")
+
+
+def test_a_list_that_many_clauses_name_is_undefined() -> None:
+    clauses = "".join(
+        f"route-map M{number} permit 10\n  match ip address prefix-list NONE\n  set metric {number}\n"
+        for number in range(6)
+    )
+    text = f"hostname tor1\nfeature bgp\n{clauses}"
+    assert ("FAB9605", "match ip address prefix-list NONE") in audit_texts({"tor1": text}, "nxos")
+
+
+JUNOS = """\
+system {{
+    host-name leaf{number};
+    management-instance;
+    services {{
+        extension-service {{
+            request-response {{
+                grpc {{
+                    routing-instance mgmt_junos;
+                }}
+            }}
+        }}
+    }}
+}}
+protocols {{
+    lldp {{
+        interface all;
+    }}
+}}
+"""
+
+
+def test_a_routing_instance_of_management_that_is_not_there_is_found() -> None:
+    text = JUNOS.format(number=1).replace("    management-instance;\n", "")
+    device = ours.switch_device("leaf1", "junos", {"juniper.conf": text})
+    found = [each for each in find_all(ours.infer_fabric({"leaf1": device})) if each.code == "FAB9060"]
+    assert [each.line for each in found] == [7]
