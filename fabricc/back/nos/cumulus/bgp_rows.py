@@ -334,7 +334,8 @@ class _Bgp(File):
             if rules:
                 family = "ipv6" if ":" in text else "ipv4"
                 self.require(scope, "type", family)
-                self._note_family(f"prefix-list {name}", scope, family)
+                if "/" in text:  # `any` is of the family of its list
+                    self._note_family(f"prefix-list {name}", scope, family)
         for name, scope in table_entries_at(self.policy, "community-list").items():
             listed = table_entries_at(scope, "rule")
             self.put(f"community_list[{name}]/rules", len(listed), scope.line)
@@ -381,9 +382,9 @@ class _Bgp(File):
             lists = table_entries_at(self.policy, "prefix-list").get(stored["prefix_list"][0])
             kind = lists.values.get("type", ("ipv4", 0))[0] if lists else "ipv4"
             self.require(match, "type", str(kind))
-            self._note_family(
-                f"clause {path.removeprefix('route_map[').replace(']/', ' ')}", match, str(kind)
-            )
+            if lists and "type" in lists.values:
+                clause = path.removeprefix("route_map[").replace("]/", " ")
+                self._note_family(f"clause {clause}", match, str(kind))
         elif "type" in match.values:
             self.reject(match.values["type"][1])
         communities = change.table("communities")
