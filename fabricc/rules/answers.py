@@ -25,6 +25,7 @@ from fabricc.rules.rule import (
     PFC,
     POLICY,
     Answer,
+    Input,
 )
 
 if TYPE_CHECKING:
@@ -242,14 +243,25 @@ def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> 
     return found
 
 
+_SUBJECTS = {
+    BGP: Input.BGP.value, POLICY: Input.BGP.value,
+    **dict.fromkeys((PFC, ECN, BUFFERS, CLASSIFICATION), Input.PFC.value),
+}  # fmt: skip
+"""Topic -> the answer of its rules on a switch that lacks their subject, whose other settings prove nothing."""
+
+
 @lru_cache(maxsize=1024)
 def unchecked_topics(answers: Answers) -> tuple[tuple[str, str], ...]:
     """Return the topics of which a rule was not answered on a switch, and the first input that is missing."""
-    reasons = (
-        (topic, next((answer.why for answer in _about(topic, answers) if answer.proved is False), ""))
-        for topic in _INVARIANTS
-    )
-    return tuple((topic, why) for topic, why in reasons if why)
+    found = []
+    for topic in _INVARIANTS:
+        whys = [answer.why for answer in _about(topic, answers) if answer.proved is False]
+        lacking = Answer(None, _SUBJECTS.get(topic, ""))
+        if not whys and any(about == topic and answer == lacking for about, answer in answers.rules):
+            whys.append(lacking.why)
+        if whys:
+            found.append((topic, whys[0]))
+    return tuple(found)
 
 
 def _about(topic: str, answers: Answers) -> list[Answer]:

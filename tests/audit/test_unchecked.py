@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fabricc.audit.coverage import State
 from fabricc.audit.rules import invariant_progress
 from fabricc.interface import audit_folder
-from fabricc.rules.rule import ECN, INTERFACES, PFC, Input
+from fabricc.rules.rule import BGP, ECN, INTERFACES, PFC, POLICY, Input
 from tests.audit import ours
 from tests.audit.faults.fabric import build_texts
 
@@ -49,6 +50,22 @@ def test_a_switch_alone_has_no_links_so_its_topics_are_not_proved(tmp_path: Path
     assert one.topics[PFC] is State.UNPROVED
     assert one.shown_state(PFC) == f"not checked: {Input.LINKS.value}"
     assert one.shown_state("hosts") == State.SILENT.value
+
+
+def test_settings_beside_bgp_and_pfc_prove_nothing_on_a_switch_without_these(tmp_path: Path) -> None:
+    """A ToR that only states BFD and route maps runs no BGP, and one with thresholds alone has no port with PFC."""
+    names = list(build_texts("eos"))
+    for name in names:
+        (file, text), *_ = build_texts("eos")[name].items()
+        if name == names[0]:
+            text = text[: text.index("router bgp")]
+        if name == names[1]:
+            text = re.sub(r".*priority-flow-control.*\n", "", text)
+        (tmp_path / f"{name}-{file}").write_text(text)
+    covered = audit_folder(tmp_path, jobs=1).coverage.devices
+    assert [covered[names[0]].shown_state(topic) for topic in (BGP, POLICY)] == ["not checked: no BGP"] * 2
+    assert covered[names[1]].unchecked[ECN] == Input.PFC.value
+    assert covered[names[2]].topics[BGP] is covered[names[2]].topics[PFC] is State.PROVED
 
 
 def test_lanes_are_checked_on_a_system_that_counts_ports_from_0(tmp_path: Path) -> None:
