@@ -44,7 +44,8 @@ _LOCAL = ("127.0.0.1", "::1")
 def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
     seen: set[tuple[str, int]] = set()
     for path, value in statement.rest.items():
-        if not _ACCESS.fullmatch(path) or not (_EVERYONE.search(str(value)) or _HALF.search(str(value))):
+        found = _EVERYONE.search(str(value)) or _HALF.search(str(value)) if _ACCESS.fullmatch(path) else None
+        if found is None:
             continue
         place = statement.lines.get(path, ("", 0))
         if place not in seen:
@@ -53,7 +54,12 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 f"{statement.name} lets everyone reach its management services ({str(value).strip(' ,')})"
             )
             remedy = "Permit the networks of the administrators only."
-            yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
+            rules = statement.facts_below("management/access_list[").items()
+            entries = [rule for rule, text in rules if found[0] in str(text)]
+            paths, word = (*entries, path), found[0]
+            yield finding_at(
+                OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy, word=word
+            )
     if defaults.accepts_the_rest(statement.device.system, statement.rest):
         message = (
             f"{statement.name} permits some networks to reach its management services, and drops no others"

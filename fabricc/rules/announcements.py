@@ -255,15 +255,22 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
     }
     small = []
     joined: dict[str, int] = {}
+    lowest = min((each.limit[0] for each in fabric.summaries.values() if each.limit), default=None)
+    each_announces = 1
+    if lowest is not None and lowest < _PER_TOR * len(announcing):
+        sample = next(
+            (policy for name in announcing if (policy := fabric.policy(name)) and policy.followed), None
+        )
+        each_announces = max(1, _announced(sample, "up")) if sample else 1
     for name, summary in fabric.summaries.items():
         if summary.tier is not Tier.TOR or not summary.limit:
             continue
-        others = len(announcing) - (name in announcing)
+        others = (len(announcing) - (name in announcing)) * each_announces
         if summary.limit[0] < others:
             if name not in joined:
                 part = fabric.reachable({name})
                 joined |= dict.fromkeys(part, len(announcing & part))
-            others = joined[name] - (name in announcing)
+            others = (joined[name] - (name in announcing)) * each_announces
         if summary.limit[0] < others:
             small.append((name, summary.limit, others))
     yield from _small_limits_beside(fabric)
@@ -271,7 +278,7 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         return
     for name, (limit, path), others in small:
         message = (
-            f"{name} ends a session at more than {limit:,} prefixes: {others:,} other ToRs announce one each"
+            f"{name} ends a session at more than {limit:,} prefixes: other ToRs announce {others:,} to it"
         )
         remedy = "Raise the limit well above the number of prefixes of the fabric."
         yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
@@ -282,7 +289,7 @@ def _small_limits_beside(fabric: Switches) -> Iterator[Report]:
     for name, summary in fabric.summaries.items():
         for limit, path, other in summary.beside_limits:
             policy = fabric.policy(other)
-            if policy is None or not policy.followed or limit >= (count := _announced_beside(policy)):
+            if policy is None or not policy.followed or limit >= (count := _announced(policy, "peer")):
                 continue
             message = (
                 f"{name} ends a session at more than {plural(limit, 'prefix')}: {other} announces {count:,}"
@@ -292,12 +299,16 @@ def _small_limits_beside(fabric: Switches) -> Iterator[Report]:
             break
 
 
-def _announced_beside(policy: Policy) -> int:
-    """Return the number of own prefixes of one family that a ToR announces to another one."""
+_PER_TOR = 8
+"""More prefixes than a ToR of a fabric announces: limits above this many for each ToR need no count."""
+
+
+def _announced(policy: Policy, direction: str) -> int:
+    """Return the number of own prefixes of one family that a ToR announces in a direction."""
     counts = Counter(
         prefix.family
         for stance in policy.stances
-        if stance.direction == "peer" and stance.exports in policy.maps
+        if stance.direction == direction and stance.exports in policy.maps
         for prefix in policy.originates
         if prefix.family in stance.families
         and policy.apply(stance.exports, Route(prefix, True, frozenset())) is not None

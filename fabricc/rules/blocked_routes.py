@@ -65,6 +65,43 @@ def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             )
 
 
+def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report imports of a ToR from other switches that permit its own prefixes alone."""
+    if statement.place.tier is not Tier.TOR:
+        return
+    joined = sessions_to_switches(statement, sessions)
+    for name in dict.fromkeys(str(values.get("import", "")) for _, values in joined):
+        lists: dict[str, list[str]] = {}
+        for path, value in statement.facts_below(f"route_map[{name}]/").items() if name else ():
+            words = str(value).split()
+            if words[:2] == ["permit", "prefix_list"] and is_number(split_list_path(path, "route_map")[1]):
+                lists[path] = [words[2], *(word for word in words if word in ("community_list", "continue"))]
+            elif words[:1] == ["permit"] and "community_list" not in words:
+                lists.clear()
+                break  # a clause without a list permits other prefixes
+        usual = {path: listed[0] for path, listed in lists.items() if len(listed) == 1}
+        own = {each for each in usual.values() if _permits_own(statement, each)}
+        if usual and own >= set(usual.values()):
+            keys = [key for key, values in joined if values.get("import") == name]
+            who = join_words([neighbor for _, neighbor in keys], 2)
+            message = (
+                f"{statement.name}: {name} permits its own prefixes alone from {who}: it learns no route"
+            )
+            remedy = "Permit the prefixes of the fabric in the import, and the own ones in the export."
+            others = any(listed[0] not in own for listed in lists.values())
+            path = next(iter(usual)) if others else session_path(keys[0], "import")
+            word = usual[path] if others else ""
+            yield finding_at(
+                REFUSED, statement.device, path, message, "own import", Severity.WARNING, remedy, word=word
+            )
+
+
+def _permits_own(statement: Statement, name: str) -> bool:
+    """Return whether a prefix list permits own prefixes alone."""
+    permitted = [text for text in _entries(statement, "prefix_list", name) if not text.startswith("deny")]
+    return bool(permitted) and all(_is_own(statement, text) for text in permitted)
+
+
 def _kind_and_name(value: str) -> tuple[str, str]:
     """Return kind and name of a list; a value without a kind names a prefix list."""
     kind, _, name = value.rpartition(" ")
@@ -75,6 +112,8 @@ def permits_none(statement: Statement, value: str, way: str, session: Mapping[st
     """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count."""
     kind, name = _kind_and_name(value)
     entries = _entries(statement, kind, name)
+    if not entries and kind == "prefix_list":  # `filter-list` of NX-OS names one of AS paths
+        kind, entries = "as_path_list", _entries(statement, "as_path_list", name)
     if not entries:
         return False
     if kind == "as_path_list":
@@ -127,6 +166,8 @@ def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
 
 _PLAIN = re.compile(r"\^?(?:[0-9_ ]|\.\*|\[0-9\][+*])*\$?")
 _MOST_REPEATS = 4
+_ORIGIN = re.compile(r" (?:any|egp|igp|incomplete)$")
+"""The origin that an entry of EOS ends with."""
 
 
 def _permits_path(entries: list[str], path: str) -> bool:
@@ -136,7 +177,7 @@ def _permits_path(entries: list[str], path: str) -> bool:
     """
     for text in entries:
         action, _, quoted = text.partition(" ")
-        form = quoted.strip('"')
+        form = _ORIGIN.sub("", quoted).strip('"')
         if not _PLAIN.fullmatch(form) or form.count("*") + form.count("+") > _MOST_REPEATS:
             return True
         if re.search(form.replace("_", r"(?:^|[ ,{}()]|$)"), path):
@@ -314,7 +355,7 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
             if why:
                 message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
                 remedy = "Correct the condition, or remove it."
-                word = match[0]
+                word = f"{kind} {wanted}"
                 yield finding_at(
                     POINTLESS, statement.device, path, message, "unmet condition", Severity.WARNING, remedy, word=word
                 )  # fmt: skip
@@ -566,6 +607,7 @@ def _wide_aggregates(fabric: Switches) -> Iterator[Report]:
 
 RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
+    SwitchRule(REFUSED, POLICY, (Input.TIER, Input.LINKS), _own_imports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),

@@ -8,8 +8,10 @@ from fabricc.back.nos import defaults
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
 from fabricc.back.nos.packet_filters import (
     Flow,
+    accepts_everything,
     dropped_discovery,
     dropped_services,
+    drops_anything,
     first_drop,
     names_port,
     near_rule,
@@ -22,10 +24,11 @@ from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import NO_PLAN, Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
+from fabricc.rules.access import OPEN
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import protected_code_points
-from fabricc.rules.rule import INTERFACES, Input, SwitchRule
+from fabricc.rules.rule import INTERFACES, OTHER, Input, SwitchRule
 from fabricc.rules.sessions import Sessions, exchanging_sessions, opposite_address
 
 if TYPE_CHECKING:
@@ -222,6 +225,18 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 break
 
 
+def _open_filters(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report filters in front of the CPU whose first rule accepts everything, before others drop."""
+    for each in filters_before_cpu(statement.rest):
+        texts = [text for _, text in each.rules]
+        if accepts_everything(texts[:1]) and drops_anything(texts[1:]):
+            what = f"rule 1 of {each.name}, in front of the CPU, accepts everything before others drop"
+            message = f"{statement.name}: {what}"
+            remedy = "Remove the rule, or move it to the end."
+            path = each.rules[0][0]
+            yield finding_at(OPEN, statement.device, path, message, "open filter", Severity.WARNING, remedy)
+
+
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send."""
     open_ = [each for each in sessions.stated.values() if each.enabled]
@@ -296,5 +311,6 @@ RULES = (
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _dropped_flows),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
+    SwitchRule(OPEN, OTHER, (), _open_filters),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _policed_sessions),
 )

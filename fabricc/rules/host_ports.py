@@ -113,6 +113,51 @@ def _bare_finding(statement: Statement, bare: list[str], what: str) -> Finding:
     return finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
 
 
+def _shut_hosts(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a ToR with sessions whose ports with PFC and an address are all shut, but the links to switches."""
+    if statement.place.tier is not Tier.TOR or not sessions.runs_bgp:
+        return
+    ports = _ports_to_hosts(statement)
+    shut = [port for port in ports if statement.of(port, "enabled") == "false"]
+    if len(shut) > 1 and len(shut) == len(ports):
+        message = f"{statement.name} {join_words(shut, 2)}: all ports to hosts are shut"
+        remedy = "Enable the ports, or remove the addresses of those that wait for a host."
+        path = f"{PORT}{shut[0]}]/enabled"
+        yield finding_at(IDLE, statement.device, path, message, "shut hosts", Severity.WARNING, remedy)
+
+
+_LONE = ("/32", "/128")
+
+
+def _lone_addresses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ports to hosts whose address has no subnet: the host at the other end is not in it."""
+    named = {neighbor for _, neighbor in statement.sessions} | {*sessions.near.values()}
+    ports = [
+        port
+        for port in _ports_to_hosts(statement)
+        if str(statement.ports[port].get("ipv4", "")).endswith(_LONE)
+        and "unnumbered" not in statement.ports[port]
+        and port not in named
+    ]
+    if ports and defaults.states_pfc(statement.device.system):
+        message = f"{statement.name} {join_words(ports, 2)}: the address has no subnet, so no host is reached"
+        remedy = "Give the port the length of the subnet that it shares with the host."
+        path = f"{PORT}{ports[0]}]/ipv4"
+        yield finding_at(IDLE, statement.device, path, message, "lone address", Severity.WARNING, remedy)
+
+
+def _ports_to_hosts(statement: Statement) -> list[str]:
+    """Return the ports with PFC, an address and a description that lead to no known switch."""
+    inner = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    return [
+        port
+        for port in lossless_ports(statement)
+        if port not in inner
+        and any(leaf in statement.ports[port] for leaf in ("ipv4", "ipv6"))
+        and not _SPARE.search(str(statement.ports[port].get("description", "spare")))
+    ]
+
+
 def _addressed_members(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report members of a bundle with an address of their own, which has no effect."""
     members = [
@@ -171,6 +216,8 @@ RULES = (
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_instances),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _bare_ports),
     SwitchRule(IDLE, INTERFACES, (), _lone_bare_ports),
+    SwitchRule(IDLE, INTERFACES, (Input.PFC, Input.TIER), _shut_hosts),
+    SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_addresses),
     SwitchRule(IDLE, INTERFACES, (), _addressed_members),
     SwitchRule(IDLE, INTERFACES, (Input.BGP,), _addressed_bridges),
     SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _bare_bundles),

@@ -8,12 +8,15 @@ from fabricc.back.nos import idle_settings as settings
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING
+from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE
+from fabricc.rules.routing import TIMERS
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, Input, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +89,112 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
             return
 
 
+def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report neighbors of sessions whose MAC address is fixed: a replaced switch or cable is not noticed."""
+    neighbors = {neighbor for _, neighbor in statement.sessions}
+    paths = [
+        path
+        for path in (
+            *statement.facts_below("routing/setting[arp "),
+            *(
+                f"{PORT}{port}]/{leaf}"
+                for port, values in statement.ports.items()
+                for leaf in values
+                if "arp " in leaf
+            ),
+        )
+        if settings.fixed_neighbor(path) in neighbors
+    ]
+    if paths:
+        who = settings.fixed_neighbor(paths[0])
+        message = f"{statement.name}: the MAC address of the neighbor {who} is fixed: packets go to it alone"
+        remedy = "Remove it, so that ARP finds the neighbor."
+        yield finding_at(
+            IDLE, statement.device, paths[0], message, "fixed neighbor", Severity.WARNING, remedy
+        )
+
+
+def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ports on which BFD notices a failure after BGP's hold time."""
+    found = {}
+    for key, session in sessions.stated.items():
+        port, hold = sessions.near.get(key, ""), session.timers[1]
+        if session.bfd == "true" and isinstance(hold, int) and hold:
+            for leaf, value in statement.ports.get(port, {}).items():
+                if (detection := settings.detection_of_port(leaf, value)) and detection > hold * 1000:
+                    found[port] = leaf, detection, hold
+    if found:
+        port, (leaf, detection, hold) = next(iter(found.items()))
+        where = f"{statement.name} {join_words([*found], 2)}"
+        message = f"{where}: BFD detects after {detection:,} ms, BGP holds for {hold} s already"
+        remedy = "Let BFD notice failures within a second."
+        path = f"{PORT}{port}]/{leaf}"
+        yield finding_at(TIMERS, statement.device, path, message, "slow BFD", Severity.WARNING, remedy)
+
+
+def _hidden_aggregates(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report aggregates with a community by which neighbors keep them to themselves."""
+    if not any(each.tier in UPPER for each in statement.fars.values()):
+        return
+    for path, mark in settings.hiding_aggregates(statement.rest):
+        message = f"{statement.name}: its aggregate has the community {mark}: spines do not pass it on"
+        remedy = "Announce the aggregate without the community."
+        yield finding_at(
+            POINTLESS, statement.device, path, message, "hidden aggregate", Severity.WARNING, remedy
+        )
+        return
+
+
+def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over links to lower switches by which routes keep a next hop that the neighbor cannot reach."""
+    if statement.place.tier not in UPPER:
+        return
+    keys = [
+        key
+        for key, values in external_sessions(statement)
+        if values.get("next_hop_unchanged") not in (None, "false", "off")
+        and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+        and "evpn" not in str(sessions.stated[key].families)
+    ]
+    if keys:
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name}: routes to {who} keep the next hop of another link: they are not usable there"
+        )
+        remedy = "Let the switch name itself as next hop; only sessions with EVPN keep it."
+        path = session_path(keys[0], "next_hop_unchanged")
+        yield finding_at(IDLE, statement.device, path, message, "kept next hop", Severity.WARNING, remedy)
+
+
+def _lone_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report the loopback with the router identifier in a VRF that has no session."""
+    for port, values in statement.ports.items():
+        vrf = values.get("vrf")
+        if (
+            vrf
+            and port.lower() in _LOOPBACKS
+            and sessions.stated
+            and not any(key[0] == vrf for key in sessions.stated)
+        ):
+            message = (
+                f"{statement.name} {port}: in the VRF {vrf}, which has no session: no other switch reaches it"
+            )
+            remedy = "Remove the loopback from the VRF."
+            path = f"{PORT}{port}]/vrf"
+            yield finding_at(IDLE, statement.device, path, message, "lone loopback", Severity.WARNING, remedy)
+
+
+_LOOPBACKS = ("lo0", "loopback0")
+
+
 RULES = (
+    SwitchRule(IDLE, BGP, (Input.BGP,), _fixed_neighbors),
+    SwitchRule(TIMERS, BGP, (Input.BGP,), _slow_ports),
+    SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),
+    SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
+    SwitchRule(IDLE, INTERFACES, (Input.BGP,), _lone_loopbacks),
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _looped_ports, shared=True),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import class_of_unlisted, only_reports, states_dropping
+from fabricc.back.nos.defaults import class_of_unlisted, drops_in_queue, only_reports, states_dropping
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -71,7 +71,8 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Mark the queue from below the point at which the port pauses."
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
         marks = (_BOUND, *(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
-        own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in marks]
+        early = [leaf for leaf in statement.ports[ports[0]] if drops_in_queue(leaf, queue)]
+        own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in (*early, *marks)]
         profiles = [
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
         ]

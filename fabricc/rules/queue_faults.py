@@ -149,6 +149,25 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Let lossless queues use the whole egress pool: pauses limit what they hold."
         path = "pool/lossless_queue_alpha"
         yield finding_at(BUFFER, statement.device, path, message, "small egress share", remedy=remedy)
+    small: dict[str, list[str]] = {}
+    for port, priorities in lossless.items():
+        for queue in {queue_of(statement, each) for each in priorities}:
+            leaf = f"queue[{queue}]/egress_dynamic_th"
+            if (as_int(statement.ports[port].get(leaf)) or 0) < 0:
+                small.setdefault(leaf, []).append(port)
+    for leaf, ports in small.items():
+        power = statement.ports[ports[0]][leaf]
+        where = f"{statement.name} {join_words(ports, 2)}"
+        message = f"{where}: queues with PFC may hold 2^{power} of the free egress buffer"
+        remedy = "Let lossless queues use the whole egress pool: pauses limit what they hold."
+        yield finding_at(
+            BUFFER,
+            statement.device,
+            f"{PORT}{ports[0]}]/{leaf}",
+            message,
+            "small egress share",
+            remedy=remedy,
+        )
     wrong: dict[str, list[str]] = {}
     late: list[str] = []
     never: list[str] = []

@@ -89,11 +89,19 @@ def exports_connected(system: str) -> bool:
 def states_dropping(path: str) -> bool:
     """Return whether a fact states that a queue drops packets early, or never marks them.
 
-    That is `random-detect` of NX-OS without ECN, and a drop profile of Junos that does not rise from 0.
+    That is `random-detect` of NX-OS without ECN, and a drop profile of Junos that does not rise from 0, or that is for
+    other packets than those of a low loss priority.
     """
     return path.startswith("qos/setting[") and (
-        path.endswith(" random-detect]") or " drop-probability " in path
+        path.endswith(" random-detect]")
+        or " drop-probability " in path
+        or " drop-profile-map loss-priority high " in path
     )
+
+
+def drops_in_queue(leaf: str, queue: int) -> bool:
+    """Return whether a fact of a port states that a queue drops packets early (EOS, `random-detect drop`)."""
+    return leaf == f"qos_setting[queue {queue} random-detect drop]"
 
 
 def class_of_unlisted(system: str) -> int | None:

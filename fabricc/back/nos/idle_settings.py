@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
 
 _SWITCH = (
     (
@@ -54,6 +60,46 @@ def announcement_delay(leaf: str, value: object) -> int | None:
     match = _DELAY.fullmatch(leaf)
     seconds = match and (match[1] or str(value))
     return int(seconds) if seconds and is_number(seconds) and int(seconds) > _LONGEST_DELAY_S else None
+
+
+_ARP = (
+    re.compile(r"routing/setting\[arp (\S+) \S+ arpa\]"),
+    re.compile(r"interface\[[^]]+\]/setting\[(?:ip )?arp (\S+?)(?: mac)?\]"),
+)
+"""A fixed MAC address of a neighbor: `arp` of EOS, `ip arp` of NX-OS, and `arp` below an address of Junos."""
+
+
+def fixed_neighbor(path: str) -> str:
+    """Return the address whose MAC address a fact fixes, "" for any other fact."""
+    return next((match[1] for form in _ARP if (match := form.fullmatch(path))), "")
+
+
+_BFD = re.compile(r"(\d+) (?:min-rx )?(\d+) (?:multiplier )?(\d+)")
+
+
+def detection_of_port(leaf: str, value: object) -> int | None:
+    """Return the milliseconds after which BFD of a port notices a failure (EOS, NX-OS)."""
+    match = _BFD.fullmatch(str(value)) if leaf in ("bfd", "setting[bfd interval]") else None
+    return int(match[2]) * int(match[3]) if match else None
+
+
+_HIDING = ("no-advertise", "no-export")
+_AGGREGATES = ("bgp/aggregate[", "bgp/setting[aggregate-address ", "routing/setting[aggregate ")
+
+
+def hiding_aggregates(facts: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield the path of an aggregate that neighbors do not pass on, or of the map that marks it so, and the mark."""
+    for start in _AGGREGATES:
+        for path, value in facts.items():
+            if not path.startswith(start):
+                continue
+            words = str(value).split()
+            if path.endswith(" community]") and words[:1] and words[0] in _HIDING:
+                yield path, words[0]
+            name = words[words.index("attribute-map") + 1] if "attribute-map" in words[:-1] else ""
+            for clause, text in facts.items() if name else ():
+                if clause.startswith(f"route_map[{name}]/"):
+                    yield from ((clause, mark) for mark in _HIDING if f"community {mark}" in str(text))
 
 
 def quiets_log(path: str, value: object, line: str) -> bool:

@@ -128,6 +128,19 @@ def first_drop(rules: Sequence[str], flow: Flow, every: bool = False) -> int | N
     return None
 
 
+def accepts_everything(rules: Sequence[str]) -> bool:
+    """Return whether a rule passes packets of every protocol, port and address."""
+    return any(
+        rule and not rule.drops and not (rule.protocols or rule.ports or rule.conditional)
+        for rule in map(_parse_rule, rules)
+    )
+
+
+def drops_anything(rules: Sequence[str]) -> bool:
+    """Return whether a rule drops packets."""
+    return any(rule and rule.drops for rule in map(_parse_rule, rules))
+
+
 def _covers_flow(rule: _Rule, flow: Flow) -> bool:
     """Return whether all packets of a flow meet the conditions of a rule."""
     sources, destinations = rule.ends

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.audit.faults.edits import add, chain_edits, replace
-from tests.audit.faults.misfits import LINK, change_ports
+from tests.audit.faults.misfits import HOST, LINK, change_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,6 +134,73 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "undefined list of AS paths": ("tor", {
         "eos": replace(r"^(route-map FROM-\w+ permit 20\n)", r"\1   match as-path NOBODY\n"),
         "nxos": replace(r"^(route-map FROM-\w+ permit 20\n)", r"\1  match as-path NOBODY\n"),
+    }),
+    "shut hosts": ("tor", {
+        "eos": change_ports("eos", HOST, _END, "   shutdown\n"),
+        "nxos": change_ports("nxos", HOST, r"^  no shutdown", "  shutdown"),
+        "junos": change_ports("junos", HOST, r"^        mtu 9114", "        disable;\n        mtu 9114"),
+    }),
+    "hosts without a subnet": ("tor", {
+        system: change_ports(system, HOST, "/31", "/32") for system in ("eos", "nxos", "junos")
+    }),
+    "loopback in a VRF": ("tor", {
+        "eos": replace(r"^(interface Loopback0\n)", r"\1   vrf RED\n"),
+        "nxos": replace(r"^(interface loopback0\n)", r"\1  vrf member RED\n"),
+        "junos": replace(r"^routing-instances \{\n", (
+            "routing-instances {\n    RED {\n        instance-type virtual-router;\n        interface lo0.0;\n    }\n"
+        )),
+    }),
+    "fixed MAC address of a neighbor": ("tor-", {
+        "eos": replace(r"^router bgp \d+\n(?:.*\n)*?   neighbor (10\.64\.\d+\.\d+) remote",
+                       lambda match: f"arp {match[1]} 00:00:de:ad:be:ef arpa\n!\n{match[0]}"),
+    }),
+    "slow BFD of a port": ("tor", {
+        "eos": change_ports("eos", LINK, _END, "   bfd interval 10000 min-rx 10000 multiplier 50\n", 1),
+        "nxos": change_ports("nxos", LINK, _END, "  bfd interval 999 min_rx 999 multiplier 50\n", 1),
+    }),
+    "an aggregate that stays with the spines": ("tor", {
+        "junos": replace(r"(        route 10\.0\.0\.\d+/27) discard;",
+                         r"\1 {\n            community no-advertise;\n            discard;\n        }"),
+        "nxos": chain_edits(
+            add("route-map QUIET permit 10\n  set community no-advertise\n", before=_BEFORE["nxos"]),
+            replace(r"(aggregate-address \S+ summary-only)", r"\1 attribute-map QUIET"),
+        ),
+    }),
+    "next hops of spines stay": ("spine", {
+        "eos": replace(r"^(   neighbor (\w+) bfd\n)", r"\1   neighbor \2 next-hop-unchanged\n"),
+        "junos": replace(r"^(            type external;\n)",
+                         r"\1            multihop {\n                no-nexthop-change;\n            }\n"),
+    }),
+    "a limit of three prefixes": ("tor", {
+        "eos": replace(r"maximum-routes \d+", "maximum-routes 3"),
+        "nxos": replace(r"maximum-prefix \d+", "maximum-prefix 3"),
+        "junos": replace(r"maximum \d+;", "maximum 3;"),
+    }),
+    "small egress share": ("tor", {
+        "eos": replace(r"egress unicast queue 3 threshold 8", "egress unicast queue 3 threshold 1/64"),
+    }),
+    "PFC priority drops": ("tor", {
+        "eos": replace(r"priority-flow-control priority 3 no-drop", "priority-flow-control priority 3 drop"),
+    }),
+    "the own list at the import": ("tor", {
+        "eos": replace(r"^(route-map FROM-UPSTREAM permit 20\n.*prefix-list )FABRIC-V4", r"\1OWN-V4"),
+        "nxos": replace(r"^(route-map FROM-UPSTREAM permit 20\n.*prefix-list )FABRIC-V4", r"\1OWN-V4"),
+    }),
+    "swapped policies": ("tor", {"junos": replace(r"import FROM-UPSTREAM;", "import TO-UPSTREAM;")}),
+    "an entry of the list rejects": ("tor", {
+        "junos": replace(r"prefix-length-range /27-/27;", "prefix-length-range /27-/27 reject;"),
+    }),
+    "no path of the neighbors": ("tor", {
+        "nxos": chain_edits(
+            add('ip as-path access-list NOTHING seq 5 deny ".*"\n', before=r"^ip prefix-list OWN"),
+            replace(r"^(      route-map FROM-\w+ in\n)", r"      filter-list NOTHING in\n\1"),
+        ),
+    }),
+    "everything accepted first": ("tor", {
+        "junos": replace(r"(filter PROTECT \{\n)",
+                         r"\1            term FIRST {\n                then {\n                    accept;\n"
+                         r"                }\n            }\n"),
+        "nxos": replace(r"^(ip access-list FABRICC-ACCESS\n)", r"\1  5 permit ip any any\n"),
     }),
     "inactive LLDP": ("tor", _inactive(r"lldp \{")),
     "inactive policy": ("all", _inactive(r"policy-statement FROM-")),

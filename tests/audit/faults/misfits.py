@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Fault = dict[str, Callable[[Files], Files]]
 
-_HOST = r'description "?rack\d+-host'
+HOST = r'description "?rack\d+-host'
 LINK = r'description "?(?:x0\d|rack\d+-leaf) '
 _BLOCKS = {
     "eos": re.compile(r"^interface \S+\n(?:   .*\n)*", re.M),
@@ -97,13 +97,13 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "undefined template": ("tor", {"nxos": replace(r"inherit peer UPSTREAM", "inherit peer UPSTREEM")}),
     "internal group": ("tor", {"junos": replace(r"type external;", "type internal;")}),
     "a host port in a VRF": ("tor", {
-        "eos": change_ports("eos", _HOST, r"^   no switchport\n", "   no switchport\n   vrf RED\n", 1),
-        "nxos": change_ports("nxos", _HOST, r"^  ip address", "  vrf member RED\n  ip address", 1),
+        "eos": change_ports("eos", HOST, r"^   no switchport\n", "   no switchport\n   vrf RED\n", 1),
+        "nxos": change_ports("nxos", HOST, r"^  ip address", "  vrf member RED\n  ip address", 1),
     }),
     "host ports without addresses": ("tor", {
-        "eos": change_ports("eos", _HOST, r"^   ip address.*\n", ""),
-        "nxos": change_ports("nxos", _HOST, r"^  ip address.*\n", ""),
-        "junos": change_ports("junos", _HOST, r"^ +address.*\n", ""),
+        "eos": change_ports("eos", HOST, r"^   ip address.*\n", ""),
+        "nxos": change_ports("nxos", HOST, r"^  ip address.*\n", ""),
+        "junos": change_ports("junos", HOST, r"^ +address.*\n", ""),
     }),
     "two uplinks in a bundle": ("tor-", {
         "eos": change_ports("eos", LINK, r"\Z", "   channel-group 1 mode active\n", 2),

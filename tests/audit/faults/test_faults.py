@@ -66,6 +66,7 @@ PLACED = [
     ("a role without an answer", "frr"), ("ports in a bridge", "frr"), ("spaces around a sign", "frr"),
     ("everything else is dropped", "frr"), ("sources of the fabric are dropped", "frr"),
     ("a port that ifupdown2 takes down", "frr"), ("slashes in the name", "frr"), ("BGP above a rate is dropped", "frr"),
+    ("the own list at the import", "eos"), ("swapped policies", "junos"), ("PFC priority drops", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]

@@ -250,9 +250,11 @@ def finish(document: Document) -> None:
                     document.put(f"loopback/{leaf}", *values[leaf])
             if values.get("enabled", _NONE)[0] == "false":
                 document.put(f"interface[{port}]/enabled", *values["enabled"])
+            if "vrf" in values:
+                document.put(f"interface[{port}]/vrf", *values["vrf"])
             block = _without_leaves(block, _LOOPBACK_ADDRESSES)
             values = block.values
-            if values.keys() <= {"description", "enabled"} and not block.tables:
+            if values.keys() <= {"description", "enabled", "vrf"} and not block.tables:
                 continue
         elif port.startswith("Management"):
             if _put_management(document, port, block):

@@ -185,6 +185,8 @@ def _of_profile(profile: Scope) -> list[Stated]:
         )
         stated.append(("pfc", ",".join(map(str, priorities)), no_drop[priorities[-1]][1]))
         stated.append(("watchdog", format_boolean(guards), values.get("watchdog", values["pfc"])[1]))
+    elif "pfc" in values and (dropped := profile.table("drop")):
+        stated.append(("pfc", "", max(line for _, line in dropped.values())))
     for number, queue in queues.items():
         stated += _of_queue(number, queue)
     stated += [(name, *stored) for name, stored in values.items() if name.startswith(foreign_qos.REPORTED)]

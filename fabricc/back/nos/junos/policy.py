@@ -88,10 +88,15 @@ _TERM: Sequence[Row] = (
               "selected-mldp-egress send-withdrawal-on-route-change slice source-based-forwarding "
               "source-routing-path-template srv6 strip-as-path", "then", THEN),
 )  # fmt: skip
+_REJECTED = "reject"
+"""Action of an entry: routes for which it is the longest match are rejected (Junos policy user guide)."""
 _LENGTHS: Sequence[Row] = (
     Entry("<exact|orlonger|longer>", "lengths"),
     Entry("upto <upto>", "lengths"),
     Entry("prefix-length-range <between>", "lengths"),
+    Entry("<exact|orlonger|longer> reject", "lengths", _REJECTED),
+    Entry("upto <upto> reject", "lengths", _REJECTED),
+    Entry("prefix-length-range <between> reject", "lengths", _REJECTED),
     Entry("through <prefix>", "lengths", lambda last: f" through {last}"),
     Entry("address-mask <word>", "lengths", lambda mask: f" mask {mask}"),
 )
@@ -176,8 +181,9 @@ def _prefix_rules(prefix: str, scope: Scope) -> Iterator[StoredValue]:
     longest = 128 if ":" in prefix else 32
     own = prefix.partition("/")[2]
     words = {"exact": "", "orlonger": f" le {longest}", "longer": f" ge {int(own) + 1} le {longest}"}
-    for lengths, (_, line) in scope.table("lengths").items():
-        yield prefix + words.get(str(lengths), str(lengths)), line
+    for lengths, (action, line) in scope.table("lengths").items():
+        denied = "deny " if action == _REJECTED else ""
+        yield denied + prefix + words.get(str(lengths), str(lengths)), line
 
 
 def suppresses_contributors(document: Document) -> bool:

@@ -274,6 +274,8 @@ def finish(document: Document) -> None:
                 document.put(f"loopback/{leaf}", *values[leaf])
             if values.get("enabled", ("", 0))[0] == "false":
                 document.put(f"interface[{port}]/enabled", *values["enabled"])
+            if "vrf" in values:
+                document.put(f"interface[{port}]/vrf", *values["vrf"])
             for leaf, stated in values.items():
                 if leaf[0] == OWN:
                     document.put(f"interface[{port}]/{leaf[1:]}", *stated)
