@@ -161,16 +161,21 @@ def _connected_maps(statement: Statement) -> set[str]:
 _LISTED = re.compile(r"\bprefix_list (\S+)")
 
 
+_LOOPBACK = "loopback/enabled"
+"""The fact of a switch whose files state its loopback with all that it has."""
+
+
 def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report that connected routes pass a list of host routes, none of which is an address of the switch.
 
-    Another file than that of the routing daemon may state the loopback.
+    Another file than that of the routing daemon may state the loopback. The loopback is wrong where the list has the
+    identifier of the router.
     """
     stated = statement.facts_below("loopback/ip")
     whole = defaults.states_addresses_in_one_file(statement.device.system) and any(
         statement.addresses.values()
     )
-    if not (whole or stated):
+    if not (whole or stated or _LOOPBACK in statement.rest):
         return
     maps = _connected_maps(statement)
     clauses = [str(v) for path, v in statement.facts_below("route_map[").items() if first_key(path) in maps]

@@ -15,6 +15,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import Tier, session_path
+from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
-    from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Key, Sessions
 
@@ -445,6 +445,34 @@ def _entries(statement: Statement, kind: str, name: str) -> list[str]:
     return [str(text) for path, text in facts if is_number(split_list_path(path, kind)[1])]
 
 
+_OTHER_FAMILY = re.compile(r"match ipv?6? address prefix-list (\S+)")
+
+
+def _lists_of_other_families(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report conditions on a list of the other family, which no row reads: no route fulfills them."""
+    for file, line, text in statement.device.unknown:
+        match = _OTHER_FAMILY.fullmatch(text)
+        if match and statement.facts_below(f"prefix_list[{match[1]}]/"):
+            message = f"{statement.name}: `{text}`: the list is of the other family, so no route fulfills it"
+            place = statement.device.paths.get(file, file)
+            remedy = "Match a list of the family of the route."
+            yield Finding(POINTLESS, message, place, line, "other family", Severity.WARNING, remedy)
+
+
+def _unused_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a list of graceful shutdown that no clause matches, while imports from other switches have policies."""
+    imports = [values for _, values in sessions_to_switches(statement, sessions) if "import" in values]
+    clauses = [str(value).split() for value in statement.facts_below("route_map[").values()]
+    for path, value in statement.facts_below("community_list[").items() if imports else ():
+        name = split_list_path(path, "community_list")[0]
+        if value == _SHUTDOWN and not any(name in words for words in clauses):
+            message = f"{statement.name}: no clause matches {name}: no switch in graceful shutdown is noticed"
+            remedy = "Match it in the import, with the local preference 0 (RFC 8326), or remove the list."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+            )
+
+
 _LOOPBACKS = ("lo", "loopback0")
 _EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
 """Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
@@ -515,9 +543,15 @@ def _turned_import(
     listed = words[words.index("community_list") + 1]
     list_path, members = lists.get(listed, ("", ""))
     preference = words[words.index("local_preference") + 1] if "local_preference" in words else ""
+    marked = _SHUTDOWN in members.split(", ")
+    if marked and words[-1] == listed:
+        message = f"{statement.name}: {name} changes nothing of routes of a switch in graceful shutdown"
+        remedy = "Set the local preference 0 (RFC 8326)."
+        yield finding_at(
+            POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+        )
     if not members or not is_number(preference):
         return
-    marked = _SHUTDOWN in members.split(", ")
     if marked and int(preference) >= _PREFERENCE:
         message = (
             f"{statement.name}: {name} gives routes of a switch in graceful shutdown the local preference "
@@ -614,6 +648,8 @@ RULES = (
     SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_peers),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
     FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),

@@ -376,9 +376,16 @@ def _differences(
         yield finding(other, ("enabled",), text, "shut", Severity.WARNING)
     if "families" in unlike:
         lacking = _hops_beyond(mine.families, its.families)
-        one, who = (other, peer.device) if lacking else (peer, other.device)
-        text = f"carries no {lacking or _hops_beyond(its.families, mine.families)}, which {who} offers: not negotiated"
-        yield finding(one, ("families", "remote_asn"), text, "families", Severity.WARNING)
+        more = lacking or _hops_beyond(its.families, mine.families)
+        place, offering = (other, peer) if lacking else (peer, other)
+        text = f"carries no {more}, which {offering.device} offers: not negotiated"
+        if table.agrees(place.device, place.key[0]) and not table.agrees(offering.device, offering.key[0]):
+            text = f"offers {more}, which {place.device} does not carry: not negotiated"
+            place = offering
+        extra = f"evpn/neighbor[{place.key[1]}]/next_hop" if more == "evpn" else ""
+        paths = [extra, *(session_path(place.key, leaf) for leaf in ("families", "remote_asn"))]
+        message, group = f"{_peer_name(place)}: {text}", "session families"
+        yield finding_at(SESSION, devices[place.device], paths, message, group, Severity.WARNING, _ALIKE)
     for has, name, stated, group in (
         (mine.password, "password", ("secret", "password"), "password"),
         (mine.ttl, "ttl", ONE_HOP, "TTL security"),

@@ -6,13 +6,14 @@ the switches above it must have one itself.
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.paths import outer_key
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
+from fabricc.rules.access import ISOLATED
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Sessions, external_sessions
@@ -229,7 +230,44 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes of the fabric's ports into the management network, which other lines keep apart."""
+    try:
+        network = ip_interface(str(statement.rest.get("management/address", ""))).network
+    except ValueError:
+        return
+    for path, value in statement.facts_below("static_route[").items():
+        inside = [hop for hop in _next_hops(str(value)) if ip_address(hop) in network]
+        if inside and path.endswith("]") and statement.rest.get("management/isolated") == "true":
+            message = f"{statement.name} sends packets of the fabric for {outer_key(path)} to the management network"
+            remedy = "Put the route into the routing instance or table of management."
+            yield finding_at(
+                ISOLATED, statement.device, path, message, "management route", Severity.WARNING, remedy
+            )
+
+
+def _routes_onto_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes onto a link to a switch without a next hop, in whose subnet the destination is not."""
+    for path, value in statement.facts_below("static_route[").items():
+        port, far = str(value), statement.fars.get(str(value))
+        block = parse_block(outer_key(path))
+        own = [each for text in statement.addresses.get(port, ()) if (each := parse_block(text))]
+        if (
+            block and block.length < block.bits and far is not None and far.known and own and path.endswith("]")
+            and all(each.family == block.family and not each.covers(block) for each in own)
+        ):  # fmt: skip
+            message = (
+                f"{statement.name} looks for {block} in the subnet of {port}, where only {far.end.device} is"
+            )
+            remedy = "Name the next hop, or remove the static route."
+            yield finding_at(
+                STATIC, statement.device, path, message, "route onto a link", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(ISOLATED, POLICY, (), _routes_to_management),
+    SwitchRule(STATIC, POLICY, (Input.LINKS,), _routes_onto_links),
     FabricRule(STATIC, POLICY, (), _static_routes),
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
     SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),

@@ -143,12 +143,17 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("kernel", "zebra loses messages of the kernel: its buffer has {} bytes, less than without a setting"),
     ),
     (
+        re.compile(r"loopback/enabled"),
+        lambda value, _: value == "false",
+        Harm("kernel", "its loopback is not set up at boot, so it lacks the address by which others reach it"),
+    ),
+    (
         re.compile(r"daemon/open_files"),
         lambda value, scale: 0 <= _number(value) < min(scale.sessions + _SPARE_FILES, _FEW),
         Harm("sessions", "its daemons may open {} files, fewer than their sessions need"),
     ),
 )  # fmt: skip
-ABOUT = ("bgp/setting[", "kernel[", "daemon")
+ABOUT = ("bgp/setting[", "kernel[", "daemon", "loopback/enabled")
 """What the paths of settings of a whole switch begin with."""
 STRICT_ROLE = "strict-mode"
 """The word of a role that refuses neighbors without one (`local-role`, RFC 9234)."""

@@ -146,7 +146,9 @@ class Policy:
         denying = next((part for part in name.split(_AND) if self.apply(part, route) is None), name)
         clauses = self.maps.get(denying, ())
         clause = next((each for each in clauses if self._matches(each, route)), None)
-        if clause is not None and (clause.prefix_list or clause.community_list or len(clauses) == 1):
+        if clause is not None and (clause.prefix_list or clause.community_list or clause is not clauses[-1]):
+            return clause.line, DENYING
+        if clause is not None and len(clauses) == 1:
             return clause.line, DENYING
         of = (each.prefix_list for each in clauses if each.permit)
         lists = [each for each in of if self.is_of_family(each, route.prefix.family)]
