@@ -9,12 +9,17 @@ import pytest
 
 from fabricc.audit.coverage import State
 from fabricc.audit.rules import invariant_progress
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.compiler.compiled import compile_spec
+from fabricc.facts.statement import HOST
 from fabricc.interface import audit_folder
-from fabricc.rules.rule import BGP, ECN, INTERFACES, PFC, POLICY, Input
+from fabricc.rules.rule import BGP, ECN, HOSTS, INTERFACES, PFC, POLICY, Input
 from tests.audit import ours
 from tests.audit.faults.fabric import build_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from fabricc.audit.run import Audit
@@ -23,11 +28,16 @@ if TYPE_CHECKING:
 def audit_switches(folder: Path, names: list[str]) -> Audit:
     """Audit these switches of a fabric of SONiC."""
     for name in names:
-        for file, text in build_texts("sonic")[name].items():
-            path = folder / name / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+        write_files(folder / name, build_texts("sonic")[name])
     return audit_folder(folder, jobs=1)
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a device."""
+    for file, text in texts.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +76,20 @@ def test_settings_beside_bgp_and_pfc_prove_nothing_on_a_switch_without_these(tmp
     assert [covered[names[0]].shown_state(topic) for topic in (BGP, POLICY)] == ["not checked: no BGP"] * 2
     assert covered[names[1]].unchecked[ECN] == Input.PFC.value
     assert covered[names[2]].topics[BGP] is covered[names[2]].topics[PFC] is State.PROVED
+
+
+def test_hosts_are_proved_with_the_switches_of_their_links_alone(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(ours.spec_of("eos", hosts=2))
+    for switch in ours.switches_of(spec):
+        write_files(tmp_path / "all" / switch.name, back_ends.load("eos").render(switch))
+    fabric = compile_spec(spec).fabric
+    for host in map(fabric.host, fabric.host_ids()):
+        for folder in ("all", "alone"):
+            write_files(tmp_path / folder / host.name, host_files.render(host))
+    for folder, state in (("all", State.PROVED.value), ("alone", f"not checked: {Input.LINKS.value}")):
+        covered = audit_folder(tmp_path / folder, jobs=1).coverage.devices
+        assert {one.shown_state(HOSTS) for one in covered.values() if one.system == HOST} == {state}
 
 
 def test_lanes_are_checked_on_a_system_that_counts_ports_from_0(tmp_path: Path) -> None:

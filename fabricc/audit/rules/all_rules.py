@@ -27,7 +27,7 @@ from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
 from fabricc.rules.records import Subnets, Summary
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
-from fabricc.rules.rule import Switches
+from fabricc.rules.rule import HOSTS, Input, Switches
 from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.summary import summarize
 
@@ -234,6 +234,8 @@ class Digests:
                 dscp
             ] += 1
         if digest.proved is None:
+            if not any(far.known for far in fars.values()):
+                self.unchecked[name] = ((HOSTS, Input.LINKS.value),)
             return
         if digest.safe is not None:
             self.lossless[name] = digest.safe
