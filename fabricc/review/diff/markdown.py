@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.documents.document import clip
 from fabricc.base.foreign.formats import Markdown
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
@@ -45,6 +46,8 @@ _ABSENT = Markdown("-")
 """Stands for no figure on one side; in a cell, a hyphen begins no list."""
 _RESERVE = 4_000
 _FIGURES_FOLDED = 12
+_CAUSE = 160
+"""Characters of the cause in the table."""
 _SPEC_SHOWN = 12
 _FINDINGS_SHOWN = 10
 _GROUPS_SHOWN = 40
@@ -110,7 +113,9 @@ def _head_section(review: Review) -> Markdown:
         lines.append(_BLANK)
     if review.differs:
         lines += [Markdown("| impact | |"), Markdown("|--|--|")]
-        lines += [Markdown("| {} | {} |").format(name, value) for name, value in wording.impact_rows(review)]
+        (name, value), *rows = wording.impact_rows(review)
+        rows = [(name, value), *_cause_rows(review), *rows]
+        lines += [Markdown("| {} | {} |").format(name, value) for name, value in rows]
         lines.append(_BLANK)
     for step in wording.drain_steps(review):
         first, _, rest = step.partition(" ")
@@ -130,6 +135,17 @@ def _head_section(review: Review) -> Markdown:
         lines += [_BLANK, Markdown("Plan, unchanged: {}.").format(same)]
     lines += _finding_lines(review)
     return _join_lines([*lines, _BLANK])
+
+
+def _cause_rows(review: Review) -> list[tuple[str, str]]:
+    """Return what causes the worst effect where traffic notices it, since the groups of devices are folded."""
+    group = next((each for each in review.groups if each.impact is review.impact), None)
+    if group is None or review.impact < Impact.SESSION_RESET or review.unknown_lines:
+        return []
+    found = [phrase.text for phrase in theme_phrases(group) if phrase.impact is review.impact]
+    if not found and group.application is not None:
+        found = [application_words(group.application)]
+    return [("by", f"{group.devices[0]}: {clip(found[0], _CAUSE)}")] if found else []
 
 
 def _other_lines(review: Review) -> list[Markdown]:
