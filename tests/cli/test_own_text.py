@@ -371,3 +371,20 @@ def test_a_plan_has_the_errors_and_warnings_of_the_build(repo: Path, fabricc: Fa
     assert {"error FAB9660", "warning FAB6007"} <= {*found}
     if verb != "upgrade":  # it compares another release
         assert "warning FAB5202" not in found, "of the spec, which `build` lists"
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("no password strength-check", False),
+        ("   password minimum length 8", False),
+        ("password encryption-key common", False),
+        ("    password {", False),
+        ("set system login password minimum-length 12", False),
+        ("password policy", True),
+        ("username x password policy STRONG", True),
+        ("password 7 0822455D0A16", True),
+    ],
+)
+def test_a_rule_for_passwords_is_no_secret(line: str, secret: bool) -> None:
+    assert holds_secret(line) is secret

@@ -167,6 +167,13 @@ class UnfitLine(NamedTuple):
     remedy: str
 
 
+_RULE = re.compile(
+    r"\s*(?:no\s+|set\s+system\s+login\s+)?password"
+    r"(?:\s+(?:strength-check|secure-mode|prompt\s+username)|\s*\{)\s*$"
+    r"|\s*(?:no\s+|set\s+system\s+login\s+)?password\s+(?:encryption-key\s+common|encryption\s+reversible\s+\S+|policy\s+\S+"
+    r"|minimum\s+length\s+\d+|(?:minimum|maximum)-[a-z-]+\s+\d+|(?:change-type|format)\s+\S+);?\s*$"
+)
+"""A rule for passwords, which has none: of NX-OS, EOS (`management security`) and Junos (`system login`)."""
 _HINTS = ("key", "pass", "secret", "token", "community", "auth", "priv", "value")
 """Each line with a secret has one of these, in small letters or capitals."""
 
@@ -174,7 +181,7 @@ _HINTS = ("key", "pass", "secret", "token", "community", "auth", "priv", "value"
 def holds_secret(line: str) -> bool:
     """Return whether a line seems to contain a secret instead of a reference to one."""
     small = line.casefold()
-    if not any(hint in small for hint in _HINTS):
+    if not any(hint in small for hint in _HINTS) or _RULE.match(line):
         return False
     server = _SERVER.search(line)
     found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
