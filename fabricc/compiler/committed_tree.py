@@ -81,7 +81,11 @@ def check_committed(
             with use_template_path(extract_templates(history.repository, commit, template_path(), templates)):
                 built, texts = build_tree(own, out, jobs=jobs, frozen=True, progress=progress)
             own_folders = {templates / str(number): folder for number, folder in enumerate(template_path())}
-            result, sources = _with_own_folders(built, texts, {inputs: spec.parent, **own_folders})
+            tree = folder if folder.name == built.cluster else folder / built.cluster
+            rejected = {out / f".{built.cluster}.rejected": tree}
+            result, sources = _with_own_folders(
+                built, texts, {inputs: spec.parent, **own_folders, **rejected}
+            )
             if built.tree is None:
                 return replace(result, tree=None), sources
             found = _compare_commit(history.repository, commit, path, _tree_files(built.tree), built.cluster)

@@ -735,7 +735,11 @@ def test_other_verbs_render_a_revision_with_its_own_templates(
     templates.write_text(f"{text}ip route 10.0.0.0/12 Null0\n", "utf-8")
     status, out, err = fabricc("check", "build", "--committed", "HEAD", "--spec", "cluster.yaml", *own)
     assert status == 0, out + err
-    _, out, _ = fabricc("migrate", "cluster.yaml", "--base", "main", "--format", "json", *own)
+    repository.commit("discard")
+    status, out, err = fabricc("check", "build", "--committed", "HEAD", "--spec", "cluster.yaml", *own)
+    assert (status, "FAB6003" in out + err, "/fabricc-committed-" in out + err) == (1, True, False)
+    assert "build/zone/switches/" in out + err
+    _, out, _ = fabricc("migrate", "cluster.yaml", "--base", "HEAD~1", "--format", "json", *own)
     assert "10.0.0.0/12" in out
     assert "FAB6003" in out
 
