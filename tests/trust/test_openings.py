@@ -88,6 +88,10 @@ ALLOWED = {
     ("base/foreign/git_history.py", "write_bytes"): "a folder made for one merge, its names below it",
     ("base/foreign/git_history.py", "write_text"): "the same",
     ("compiler/load/revision.py", "write_bytes"): "a folder made for one comparison, its names below it",
+    (
+        "compiler/load/revision_templates.py",
+        "write_bytes",
+    ): "a folder made for one comparison, its names below it",
     ("compiler/committed_tree.py", "open"): "files that this very process built, in a folder of its own",
     ("compiler/committed_tree.py", "file_digest"): "the same",
     ("rules/answers.py", "open"): "opens no file: devices of which something is not known",
