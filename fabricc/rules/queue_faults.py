@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _CODES = {
     "queue": UNCLASSIFIED, "addresses": UNREAD, "buffer": BUFFER, "list": BUFFER, "service": MISSING, "number": UNREAD,
     "hash": SLOW, "sessions": IDLE, "routes": SILENT, "login": OPEN, "shut": IDLE, "members": IDLE, "gateway": ISOLATED,
+    "speed": SLOW, "addresses of loopback": SILENT, "access": OPEN, "watchdog": UNGUARDED, "marking": UNGUARDED,
+    "queue map": UNCLASSIFIED,
 }  # fmt: skip
 """Kind of a contradiction -> code."""
 
@@ -38,8 +40,7 @@ _CODES = {
 def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report what the tables of a switch leave out, each kind once; missing maps count on ports with PFC alone."""
     lossless = lossless_ports(statement)
-    found: dict[tuple[str, str], list[tuple[str, str, int]]] = {}
-    effects: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str, str], list[tuple[str, str, int]]] = {}
     for file, line, text in statement.device.unknown:
         one = read_contradiction(text)
         if one is None:
@@ -61,13 +62,12 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
             continue
         if one.kind == "gateway" and statement.rest.get("management/isolated") != "true":
             continue
-        found.setdefault((one.kind, one.field), []).append((one.name, file, line))
-        effects[one.kind, one.field] = one.effect
-    for (kind, field), places in found.items():
+        found.setdefault((one.kind, one.field, one.effect), []).append((one.name, file, line))
+    for (kind, field, effect), places in found.items():
         names, file, line = [name for name, _, _ in places], *places[0][1:]
         what = join_words(names, 2)
         what = f"{what}: no {field}" if kind == "queue" else f"{field} {what}".strip()
-        message = f"{statement.name} {what}: {effects[kind, field]}"
+        message = f"{statement.name} {what}: {effect}"
         path = statement.device.paths.get(file, file)
         remedy = "State what the message names, as on the other ports and switches."
         yield Finding(_CODES[kind], message, path, line, f"contradiction: {field}", Severity.WARNING, remedy)

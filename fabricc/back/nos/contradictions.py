@@ -124,6 +124,8 @@ _FORMS = (
         re.compile(r"(bgpd_options|zebra_options) ?= ?.*((?:-e|--ecmp)[ =][1-3])(?!\d).*"),
         "few of the equal paths are used",
     ),
+    ("sessions", re.compile(r"(router bgp) (\d+ view \S+)"), "no route of a view is installed"),
+    ("sessions", re.compile(r"(address-family) (ipv[46] multicast)"), "its routes forward no packet"),
     (
         "number",
         re.compile(r"BGP's (AS number) is (\d+) in config_db\.json"),
@@ -132,6 +134,18 @@ _FORMS = (
 )
 
 
+_ODD = re.compile(r"([A-Z_]+)\|(\S+) (.+?), so (.+)")
+"""A row of SONiC's tables with its effect (`odd_rows.py`)."""
+_KINDS = {
+    "PORT": "speed", "BREAKOUT_CFG": "number", "DEVICE_METADATA": "number", "FEATURE": "number",
+    "LOOPBACK_INTERFACE": "addresses of loopback", "MGMT_PORT": "service", "NTP": "service", "NTP_SERVER": "service",
+    "SYSLOG_SERVER": "service", "TACPLUS_SERVER": "service", "RADIUS_SERVER": "service", "AAA": "service",
+    "ACL_TABLE": "access", "SSH_SERVER": "access", "SNMP_USER": "access", "SWITCH_HASH": "hash", "PFC_WD": "watchdog",
+    "WRED_PROFILE": "marking",
+    "ACL_RULE": "queue map", "MAP_PFC_PRIORITY_TO_QUEUE": "queue map", "TC_TO_DSCP_MAP": "queue map",
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "queue map", "TC_TO_PRIORITY_GROUP_MAP": "queue map", "PORT_QOS_MAP": "speed",
+}  # fmt: skip
+_BUFFER = "buffer"
 _NVUE = {
     "source-port: 'off'": Contradiction(
         "hash", "", "source-port", "equal paths are chosen without it, in which queue pairs differ"
@@ -156,6 +170,9 @@ def read_contradiction(text: str) -> Contradiction | None:
     for kind, form, effect in _FORMS:
         if match := form.fullmatch(text):
             return Contradiction(kind, match[2], match[1], effect)
+    if match := _ODD.fullmatch(text):
+        kind = _KINDS.get(match[1], _BUFFER)
+        return Contradiction(kind, match[2], match[1], f"{match[3]}, so {match[4]}")
     return None
 
 
@@ -170,5 +187,7 @@ def is_certain(one: Contradiction, texts: Iterable[str]) -> bool:
     """
     if one.kind == "addresses":
         return any(map(_SCHEMA.search, texts))
+    if one.field == "address-family":
+        return not any(f"{one.name.split()[0]} unicast" in text for text in texts)
     table = _MAPS.get(one.field)
     return table is None or any(f'"{table}"' in text for text in texts)

@@ -26,6 +26,7 @@ from fabricc.back.nos.sonic import (
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
 from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.sonic.odd_rows import find_odd_rows
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
@@ -89,8 +90,9 @@ class Sonic:
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     place = config_db.find_condition(document.text, why) or (FRR_FILE, line)
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, *place)
-                for path, neighbor, why in [*control_plane.find_dropped_bfd(raw, reading)]:
-                    reading.put(f"unread[BFD of {neighbor}]", why, *reading.lines[path])
+                for path, neighbor, why, keys in [*control_plane.find_dropped_bfd(raw, reading)]:
+                    own = (config_db.FILE, config_db.line_of_keys(document.text, *keys)) if keys else None
+                    reading.put(f"unread[BFD of {neighbor}]", why, *(own or reading.lines[path]))
             interfaces.read_isolation(document, reading)
             tenants.finish_names(document, reading)
         return hide_values(reading, files)
@@ -204,6 +206,9 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         reading.put(f"unread[{name}]", ", ".join(reasons), *place)
     for service, line in config_db.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
+    for odd in find_odd_rows(raw):
+        line = config_db.line_of_keys(text, odd.table, odd.key, odd.field, item=odd.item)
+        reading.unknown.append(Unplanned(file, line, odd.text))
     return document
 
 

@@ -213,7 +213,7 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
         rows = tables[name]
         for key, row in rows.items() if isinstance(rows, dict) else [("", rows)]:
             fields = row.items() if isinstance(row, dict) and row else [("", row)]
-            line = _line_of_keys(text, name, key)
+            line = line_of_keys(text, name, key)
             found += [
                 (FILE, line, f"{name}|{key} {field}: {value}")
                 for field, value in fields
@@ -222,7 +222,9 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
     return found
 
 
-_TRAPS = {"bgp": "queue4_group1", "bfd": ""}
+_TRAPS = {
+    "bgp": "queue4_group1", "bfd": "", "arp_req": "queue4_group2", "lldp": "queue4_group3", "ip2me": "queue1_group1",
+}  # fmt: skip
 """Services of the CPU -> the group of their trap in copp_cfg.json of the image, where CONFIG_DB has no own trap."""
 
 
@@ -246,14 +248,17 @@ def dropping_groups(text: str, tables: Mapping[str, Any]) -> Iterator[tuple[str,
         if row.get("red_action") == "drop" and str(row.get("cir")) == "0":
             drops.add("cir")
         if drops:
-            yield service, _line_of_keys(text, "COPP_GROUP", name, min(drops))
+            yield service, line_of_keys(text, "COPP_GROUP", name, min(drops))
 
 
-def _line_of_keys(text: str, *keys: str) -> int:
-    """Return the line of the last of these keys, each below the one before."""
+def line_of_keys(text: str, *keys: str, item: str = "") -> int:
+    """Return the line of the last of these keys, each below the one before, or of an item of its list."""
     at = 0
     for key in filter(None, keys):
-        at = max(text.find(json.dumps(key), at), at)
+        name = json.dumps(key)
+        at = max(text.find(f"{name}:", at) if f"{name}:" in text else text.find(name, at), at)
+    if item:
+        at = max(text.find(json.dumps(item), at), at)
     return 1 + text.count("\n", 0, at)
 
 
@@ -268,7 +273,7 @@ def state_lldp(text: str, reading: Reading) -> None:
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     if found in _DISABLED:
-        reading.put("lldp/enabled", "false", FILE, _line_of_keys(text, *keys))
+        reading.put("lldp/enabled", "false", FILE, line_of_keys(text, *keys))
 
 
 def _row_nodes(

@@ -160,8 +160,10 @@ _BFD = re.compile(r"bgp/neighbor\[([0-9a-fA-F.:]+)\]/bfd")
 _ADDRESS = re.compile(r"interface\[([^]]+)\]/ipv[46]")
 
 
-def find_dropped_bfd(raw: Mapping[str, Any], reading: Reading) -> Iterator[tuple[str, str, str]]:
-    """Yield path, neighbor and reason of each session whose BFD packets `caclmgrd` drops.
+def find_dropped_bfd(
+    raw: Mapping[str, Any], reading: Reading
+) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    """Yield path, neighbor and reason of each session whose BFD packets `caclmgrd` drops, and the keys of the rule.
 
     Args:
         raw: `config_db.json` as parsed.
@@ -189,8 +191,21 @@ def find_dropped_bfd(raw: Mapping[str, Any], reading: Reading) -> Iterator[tuple
         fitting = (length for version, length in lengths if version == far.version)
         near = (ports.get(ip_interface((far.ip, length)).network) for length in fitting)
         for port, own in filter(None, near):
-            if why := _explain_drop(far, port, own, by_version[far.version], has_list=has_list):
-                yield path, neighbor, why
+            why, rule = _explain_drop(far, port, own, by_version[far.version], has_list=has_list)
+            if why:
+                yield path, neighbor, why, _keys_of_rule(raw, rule)
+
+
+def _keys_of_rule(raw: Mapping[str, Any], rule: Rule | None) -> tuple[str, ...]:
+    """Return table, key and field by which a rule drops, or passes other packets; none without a rule."""
+    if rule is None:
+        return ()
+    for key, row in raw["ACL_RULE"].items():
+        if isinstance(row, dict) and row.get("PACKET_ACTION") == rule.action:
+            field = next((each for each in SOURCE.values() if row.get(each) == rule.network), "")
+            if field:
+                return "ACL_RULE", key, field if rule.action == "ACCEPT" else "PACKET_ACTION"
+    return ()
 
 
 def _parse_address(text: str) -> IPv4Interface | IPv6Interface | None:
@@ -207,8 +222,8 @@ def _explain_drop(
     rules: Iterable[Rule],
     *,
     has_list: bool,
-) -> str:
-    """Return why BFD packets of a neighbor do not arrive, "" where they do.
+) -> tuple[str, Rule | None]:
+    """Return why BFD packets of a neighbor do not arrive, "" where they do, and the rule that decides.
 
     Without a list, caclmgrd drops what is for the first address of a network, of a VLAN for its first host.
     """
@@ -216,11 +231,12 @@ def _explain_drop(
         near = _parse_address(rule.network)
         is_here = not rule.port or fnmatchcase(port, rule.port.replace("+", "*"))
         if is_here and (not rule.network or (near is not None and far.ip in near.network)):
-            return "" if rule.action == "ACCEPT" else "a control-plane list drops it"
+            return "" if rule.action == "ACCEPT" else "a control-plane list drops it", rule
     if has_list:
-        return "control-plane lists drop what no list accepts"
+        others = (rule for rule in rules if rule.action == "ACCEPT" and rule.network)
+        return "control-plane lists drop what no list accepts", next(others, None)
     blocked = next(own.network.hosts()) if port.startswith("Vlan") else own.network.network_address
-    return f"caclmgrd drops it at {own.ip} without a list" if own.ip == blocked else ""
+    return f"caclmgrd drops it at {own.ip} without a list" if own.ip == blocked else "", None
 
 
 def _control_plane_rules(

@@ -247,7 +247,7 @@ def _finish_access(document: Document) -> None:
 def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> tuple[str, int]:
     """Return the networks, and the line that decides: of everyone, else of the first network, else of the drop."""
     port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
-    networks, dropped, everyone, first = [], False, 0, 0
+    networks, dropped, everyone, first, refused = [], False, 0, 0, 0
     for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
         match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
         fits = (
@@ -264,9 +264,11 @@ def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], serv
             first = first or line_of(rule, "PRIORITY")
         else:
             report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
-    return ",".join(sorted(networks)) + (
-        "" if dropped else ", and everyone else"
-    ), everyone or dropped * first
+            if action == "DROP" and "SRC_IP" in rule.values:
+                refused = refused or line_of(rule, "PACKET_ACTION")
+    line = everyone or dropped * first
+    text = ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
+    return text, line if networks else refused or line
 
 
 _EVERYONE = "0.0.0.0/0"

@@ -1,0 +1,143 @@
+# ruff: noqa: E501  (a case is one line)
+"""Rows of `config_db.json` that defeat the rest of it are found at the field that does, in any order of the tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.back.nos.contradictions import read_contradiction
+from fabricc.back.nos.sonic.config_db import line_of_keys
+from fabricc.back.nos.sonic.odd_rows import find_odd_rows
+from tests.audit.faults.fabric import build_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tables = dict[str, Any]
+
+PORTS = ("Ethernet64", "Ethernet72", "Ethernet80", "Ethernet88")
+
+
+def _edit(table: str, key: str, **fields: object) -> Callable[[Tables], None]:
+    return lambda tables: tables.setdefault(table, {}).setdefault(key, {}).update(fields)
+
+
+def _drop(table: str, key: str, field: str) -> Callable[[Tables], None]:
+    return lambda tables: tables[table][key].pop(field)
+
+
+def _both(*edits: Callable[[Tables], object]) -> Callable[[Tables], None]:
+    def change(tables: Tables) -> None:
+        for edit in edits:
+            edit(tables)
+
+    return change
+
+
+def _rule(**fields: str) -> Callable[[Tables], None]:
+    table = _edit("ACL_TABLE", "DATA", type="UNDERLAY_SET_DSCP", ports=list(PORTS))
+    return _both(table, _edit("ACL_RULE", "DATA|R1", PRIORITY="1", **fields))
+
+
+CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
+    "two ports of one alias": ("PORT|Ethernet4 alias", _edit("PORT", "Ethernet4", alias="etp1a")),
+    "one lane for 800G": ("PORT|Ethernet64 lanes", _edit("PORT", "Ethernet64", lanes="64")),
+    "FEC of slow links": ("PORT|Ethernet64 fec", _edit("PORT", "Ethernet64", fec="fc")),
+    "advertises another speed": ("PORT|Ethernet64 adv_speeds", _edit("PORT", "Ethernet64", autoneg="on", adv_speeds="100000")),
+    "a cage of one port": ("BREAKOUT_CFG|Ethernet0 brkout_mode", _edit("BREAKOUT_CFG", "Ethernet0", brkout_mode="1x800G[400G]")),
+    "a line card": ("DEVICE_METADATA|localhost switch_type", _edit("DEVICE_METADATA", "localhost", switch_type="voq")),
+    "another box": ("DEVICE_METADATA|localhost hwsku", _edit("DEVICE_METADATA", "localhost", hwsku="ACS-MSN2700")),
+    "swss is off": ("FEATURE|swss state", _edit("FEATURE", "swss", state="disabled")),
+    "loopback in a VRF": ("LOOPBACK_INTERFACE|Loopback0 vrf_name", _edit("LOOPBACK_INTERFACE", "Loopback0", vrf_name="Vrf_red")),
+    "management is down": ("MGMT_PORT|eth0 admin_status", _edit("MGMT_PORT", "eth0", admin_status="down")),
+    "no VRF of management": ("NTP|global vrf", lambda tables: tables.pop("MGMT_VRF_CONFIG")),
+    "clock in the fabric": ("NTP|global vrf", _edit("NTP", "global", vrf="default")),
+    "clock from the loopback": ("NTP|global src_intf", _edit("NTP", "global", src_intf="Loopback0")),
+    "no clock in use": ("NTP_SERVER|192.0.2.10 admin_state", _edit("NTP_SERVER", "192.0.2.10", admin_state="disabled")),
+    "another clock": ("NTP_SERVER|192.0.2.10 resolve_as", _edit("NTP_SERVER", "192.0.2.10", resolve_as="10.0.0.99")),
+    "logs of nothing": ("SYSLOG_SERVER|192.0.2.20 severity", _edit("SYSLOG_SERVER", "192.0.2.20", severity="none")),
+    "logs of nobody": ("SYSLOG_SERVER|192.0.2.20 source", _edit("SYSLOG_SERVER", "192.0.2.20", source="10.9.9.9")),
+    "no logs": ("SYSLOG_SERVER|192.0.2.20 filter_regex", _edit("SYSLOG_SERVER", "192.0.2.20", filter="exclude", filter_regex=".*")),
+    "a list of packets": ("ACL_TABLE|FABRICC_SSH type", _edit("ACL_TABLE", "FABRICC_SSH", type="L3")),
+    "a list of SNMP": ("ACL_TABLE|FABRICC_SSH services", _edit("ACL_TABLE", "FABRICC_SSH", services=["SNMP"])),
+    "SSH at another port": ("SSH_SERVER|POLICIES ports", _edit("SSH_SERVER", "POLICIES", ports="2222")),
+    "no server of logins": ("AAA|authentication login", _edit("AAA", "authentication", login="tacacs+")),
+    "a user without a password": ("SNMP_USER|mon SNMP_USER_TYPE", _edit("SNMP_USER", "mon", SNMP_USER_TYPE="noAuthNoPriv")),
+    "RoCE loses its mark": ("ACL_RULE|DATA|R1 DSCP_ACTION", _rule(L4_DST_PORT="4791", DSCP_ACTION="0")),
+    "random paths": ("SWITCH_HASH|GLOBAL ecmp_hash_algorithm", _edit("SWITCH_HASH", "GLOBAL", ecmp_hash_algorithm="RANDOM")),
+    "inner headers": ("SWITCH_HASH|GLOBAL ecmp_hash", _edit("SWITCH_HASH", "GLOBAL", ecmp_hash=["INNER_SRC_IP"])),
+    "all queues stopped": ("PFC_WD|GLOBAL BIG_RED_SWITCH", _edit("PFC_WD", "GLOBAL", BIG_RED_SWITCH="enable")),
+    "no restoration": ("PFC_WD|Ethernet0 without restoration_time", lambda tables: tables["PFC_WD"].update(Ethernet0={"detection_time": "400"})),
+    "no start of marking": ("WRED_PROFILE|800g-40m without green_min_threshold", _drop("WRED_PROFILE", "800g-40m", "green_min_threshold")),
+    "rewritten code points": ("TC_TO_DSCP_MAP|AZURE 3", _both(_edit("TC_TO_DSCP_MAP", "AZURE", **{"3": "0"}), _edit("PORT_QOS_MAP", "Ethernet0", tc_to_dscp_map="AZURE"))),
+    "no paused queue": ("MAP_PFC_PRIORITY_TO_QUEUE|AZURE without 3", lambda tables: tables["MAP_PFC_PRIORITY_TO_QUEUE"].update(AZURE={"4": "4"})),
+    "no pausing group": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP|AZURE without 3", lambda tables: tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"].update(AZURE={"4": "4"})),
+    "no group of the class": ("TC_TO_PRIORITY_GROUP_MAP|AZURE without 3", _drop("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "3")),
+    "a slow port": ("PORT_QOS_MAP|Ethernet0 scheduler", _both(_edit("SCHEDULER", "port", meter_type="bytes", pir="1250000"), lambda tables: tables["PORT_QOS_MAP"].update(Ethernet0={"scheduler": "port"}))),
+    "no pool of egress": ("BUFFER_PROFILE|egress_lossy_profile pool", lambda tables: tables["BUFFER_POOL"].pop("egress_lossy_pool")),
+    "an egress pool of ingress": ("BUFFER_POOL|egress_lossless_pool type", _edit("BUFFER_POOL", "egress_lossless_pool", type="ingress")),
+    "no limit": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile without dynamic_th", _drop("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "dynamic_th")),
+    "a limit of no packet": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile static_th", _edit("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", static_th="1000")),
+    "reservations above the pool": ("BUFFER_PROFILE|egress_lossy_profile size", _edit("BUFFER_PROFILE", "egress_lossy_profile", size="99999999")),
+    "trimmed RDMA": ("BUFFER_PROFILE|egress_lossless_profile packet_discard_action", _edit("BUFFER_PROFILE", "egress_lossless_profile", packet_discard_action="trim")),
+    "an undefined profile": ("BUFFER_QUEUE|Ethernet0|3 profile", _edit("BUFFER_QUEUE", "Ethernet0|3", profile="lossless")),
+    "no buffer of a group": ("BUFFER_PG|Ethernet64|0 profile", _edit("BUFFER_PG", "Ethernet64|0", profile="ingress_lossy_pg_zero_profile")),
+    "headroom of unmarked packets": ("BUFFER_PG|Ethernet64|0 profile", _edit("BUFFER_PG", "Ethernet64|0", profile="pg_lossless_800000_40m_profile")),
+    "no buffer of a port": ("BUFFER_PORT_INGRESS_PROFILE_LIST|Ethernet64 profile_list", _edit("BUFFER_PORT_INGRESS_PROFILE_LIST", "Ethernet64", profile_list="ingress_lossless_zero_profile")),
+    "a list of lossy profiles": ("BUFFER_PORT_EGRESS_PROFILE_LIST|Ethernet64 profile_list", _edit("BUFFER_PORT_EGRESS_PROFILE_LIST", "Ethernet64", profile_list="egress_lossy_profile")),
+    "a list of undefined profiles": ("BUFFER_PORT_EGRESS_PROFILE_LIST|Ethernet64 profile_list", _edit("BUFFER_PORT_EGRESS_PROFILE_LIST", "Ethernet64", profile_list="egress_loss_profile")),
+}  # fmt: skip
+"""Fault -> beginning of the text of its first row, and edit."""
+
+
+def _tables() -> Tables:
+    tables: Tables = json.loads(build_texts("sonic")["rack002-leaf"]["config_db.json"])
+    return tables
+
+
+def test_every_switch_of_a_sound_fabric_has_no_odd_row() -> None:
+    for files in build_texts("sonic").values():
+        assert list(find_odd_rows(json.loads(files["config_db.json"]))) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_odd_row_is_found_with_its_effect(case: str) -> None:
+    start, edit = CASES[case]
+    tables = _tables()
+    edit(tables)
+    found = list(find_odd_rows(tables))
+    assert found
+    assert found[0].text.startswith(start)
+    fault = read_contradiction(found[0].text)
+    assert fault is not None
+    assert fault.name == found[0].key
+    assert ", so " in fault.effect
+
+
+def test_the_line_is_that_of_the_item_of_a_list() -> None:
+    tables = _tables()
+    tables["ACL_TABLE"]["FABRICC_SSH"]["services"] = ["SNMP"]
+    tables["SNMP"] = {"LOCATION": {"Location": "x"}}
+    text = json.dumps(tables, indent=4)
+    (found,) = find_odd_rows(tables)
+    line = line_of_keys(text, found.table, found.key, found.field, item=found.item)
+    assert text.split("\n")[line - 1].strip() == '"SNMP"'
+
+
+@pytest.mark.parametrize(
+    "value", [None, "text", 5, ["a"], {"row": "text"}, {"row": None}, {"row": {"ports": 5}}]
+)
+def test_tables_of_a_wrong_form_are_passed_over(value: object) -> None:
+    names = (
+        "PORT",
+        "SSH_SERVER",
+        "ACL_TABLE",
+        "BUFFER_POOL",
+        "BUFFER_PROFILE",
+        "PORT_QOS_MAP",
+        "WRED_PROFILE",
+    )
+    assert not any(each.table == "PORT" for each in find_odd_rows(dict.fromkeys(names, value)))
