@@ -20,7 +20,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
-from fabricc.rules.summary import CONNECTED, OWN_AS
+from fabricc.rules.summary import CONNECTED, OWN_AS, STATICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +45,10 @@ def _silent_tors(fabric: Switches) -> Iterator[Report]:
         if lost is None:
             continue
         where = f"no other switch reaches its hosts ({lost})"
-        message, paths = f"{name} announces no route of its own in BGP: {where}", ["bgp/asn", "bgp/router_id"]
+        message, paths = (
+            f"{name} announces no route of its own in BGP: {where}",
+            [*STATICS, "bgp/asn", "bgp/router_id"],
+        )
         word = ""
         if attached.maps and policy is not None:
             denying = [

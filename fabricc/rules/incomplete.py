@@ -252,7 +252,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 yield finding_at(
                     MISSING,
                     statement.device,
-                    (*_misplaced_defaults(statement, subnet), path, _ADDRESS),
+                    (*_misplaced_defaults(statement, subnet), _ADDRESS, path),
                     message,
                     "no gateway",
                     Severity.WARNING,

@@ -346,6 +346,9 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
     leaf = "physical_mtu" if name == "mtu" and _is_cut_short(odd) else _stated_leaf(odd, name)
     severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
     paths = (*_fact_paths(odd, leaf), *_fact_paths(odd, "description"))
+    if name == "marked":
+        lacking = [each for each in str(other).split(",") if each not in str(mine).split(",")]
+        paths = (*(odd.path(f"queue[{each}]/ecn_min_bytes") for each in lacking), *paths)
     facts, other_paths = odd.device.reading.facts, _fact_paths(right, leaf)
     stated = any(path in facts for path in _fact_paths(odd, leaf))
     like = "" if stated else next(filter(None, (line_of(right.device, path) for path in other_paths)), "")

@@ -305,22 +305,23 @@ def _small_shares(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
     Vendor profiles for RoCE give its class at least as much as any other one: half of the link or more.
     """
-    found: dict[tuple[int, int], list[str]] = {}
+    found: dict[tuple[int, int, int], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
         weights = _weights(statement.ports[port])
         total = sum(weights.values())
         lossless = {queue_of(statement, each) for each in priorities}
-        most = max((weight for queue, weight in weights.items() if queue not in lossless), default=0)
+        most, other = max(((weights[each], each) for each in weights if each not in lossless), default=(0, 0))
         for queue in lossless & weights.keys():
             if weights[queue] < most and weights[queue] * len(weights) < total:
-                found.setdefault((queue, 100 * weights[queue] // total), []).append(port)
-    for (queue, percent), ports in found.items():
+                odd = other if weights[queue] >= _HALF else queue  # half of 100 is enough for RDMA
+                found.setdefault((queue, 100 * weights[queue] // total, odd), []).append(port)
+    for (queue, percent, odd), ports in found.items():
         message = (
             f"{statement.name} {join_words(ports, 2)}: queue {queue}, which has PFC, gets {percent} % of the link, "
             "less than with equal weights"
         )
         remedy = "Give RDMA's queue at least the weight of every queue that may drop packets."
-        path = f"{PORT}{ports[0]}]/queue[{queue}]/scheduler"
+        path = f"{PORT}{ports[0]}]/queue[{odd}]/scheduler"
         yield finding_at(SLOW, statement.device, path, message, "small share", Severity.WARNING, remedy)
 
 

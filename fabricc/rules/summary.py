@@ -154,8 +154,9 @@ def stray_servers(statement: Statement) -> list[StrayServer]:
         return []
     found = []
     for file, line, text in statement.device.unknown:
-        server = defaults.server_of_fabric(text)
-        if not server or server[0] in rest or defaults.may_use_management(text):
+        row = defaults.row_of_fabric(text)
+        server = row or defaults.server_of_fabric(text)
+        if not server or (server[0] in rest and not row) or defaults.may_use_management(text):
             continue
         if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))
@@ -191,6 +192,7 @@ def _tunnel_source(statement: Statement) -> str:
     return next((found for text in texts if is_address(found := text.partition("/")[0])), "")
 
 
+STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")
 CONNECTED = re.compile(r"bgp/redistribute(?:_connected|\[(?:connected|direct)\])")
 
 
@@ -211,6 +213,8 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
             maps.append((str(value), path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             origins.append(path)
+        elif path in STATICS and not statement.facts_below("static_route["):
+            continue
         elif path.startswith(_ENTERING) or "import" in path:
             return None
     networks, aggregates = (

@@ -525,6 +525,16 @@ _STRAY_SERVER = re.compile(
 )
 
 
+_STRAY_ROW = re.compile(r"SYSLOG_SERVER\|(\S+) without vrf mgmt")
+"""A row of SONiC, whose servers are in the default VRF unless their rows name another (rsyslog.conf.j2)."""
+
+
+def row_of_fabric(text: str) -> tuple[str, str] | None:
+    """Return the path of a service and the server of a row that names no routing instance."""
+    match = _STRAY_ROW.fullmatch(text)
+    return match and ("management/syslog", match[1])
+
+
 def server_of_fabric(text: str) -> tuple[str, str] | None:
     """Return the path of a service and the server of a line that names no routing instance."""
     match = _STRAY_SERVER.fullmatch(text.strip())

@@ -206,7 +206,8 @@ def _check_pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]])
     used = ingress if inside else ingress + headroom + private
     if used > model.total_bytes:
         message = f"pools and headroom take {used:,} bytes of a buffer of {model.total_bytes:,}"
-        yield Breach(16, message, "pool/ingress_lossless_bytes")
+        wide = max(kinds, key=lambda each: each[0].xoff or 0)[1][0].path if private > ingress else ""
+        yield Breach(16, message, f"{wide}headroom/xoff_bytes" if wide else "pool/ingress_lossless_bytes")
     if inside and headroom + private > ingress:
         message = (
             f"headroom of {headroom + private:,} bytes does not fit the pool of {ingress:,} that holds it"
@@ -221,6 +222,10 @@ def _check_pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]])
 def _private_bytes(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:
     """Return the buffer reserved for priority groups, in bytes."""
     return sum(len(links) * len(kind.pfc) * max(kind.size or 0, kind.xoff or 0) for kind, links in kinds)
+
+
+_LEAST_SHARE = -4
+"""The smallest exponent of alpha of lossless groups in stock templates: 1/16 of the free buffer."""
 
 
 def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
@@ -255,7 +260,9 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
                     f"{queues} such queues "
                     f"an ingress pauses at {max(0, int(limit)):,}"
                 )
-                at = f"{links[0].path}queue[{queue}]/ecn_max_bytes"
+                share = kind.dynamic_th if kind.dynamic_th is not None else _LEAST_SHARE
+                leaf = "headroom/dynamic_th" if share < _LEAST_SHARE else f"queue[{queue}]/ecn_max_bytes"
+                at = links[0].path + leaf
                 yield Breach(17, message, at, warning=marking.high in kept)
 
 

@@ -161,6 +161,8 @@ def state_groups(
             figures = headrooms[profile]
             if _is_of_another_speed(document, name, profile):  # the reference is wrong, not the profile
                 figures = [(leaf, value, line) for leaf, value, _ in figures]
+            elif at := _longer_cable(profile, lengths.get(name)):  # the length is, or the name
+                figures = [(leaf, value, at) for leaf, value, _ in figures]
             _put_headroom(document, name, figures)
         else:
             config_db.report_strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
@@ -214,6 +216,17 @@ def _is_of_another_speed(document: Document, port: str, profile: str) -> bool:
     row = config_db.rows_of(document, "PORT").get(port)
     speed = row.values.get("speed_gbps", (0, 0))[0] if row else 0
     return match is not None and bool(speed) and match[1] != str(speed)
+
+
+_PROFILE_LENGTH = re.compile(r"pg_lossless_\d+_(\d+)m_profile")
+
+
+def _longer_cable(profile: str, length: tuple[Value, int] | None) -> int:
+    """Return the line of a cable that is longer than the one in the name of its profile, 0 for any other."""
+    match = _PROFILE_LENGTH.fullmatch(profile)
+    if match is None or length is None or not isinstance(length[0], int):
+        return 0
+    return length[1] if length[0] > int(match[1]) else 0
 
 
 def _restored_profile(document: Document, port: str, lengths: Lengths) -> str:

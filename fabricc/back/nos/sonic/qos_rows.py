@@ -31,7 +31,7 @@ from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _TRIMMING = {"size": "size_bytes", "dscp_value": "dscp", "queue_index": "queue"}
@@ -124,7 +124,7 @@ def finish(document: Document) -> None:
     require_fields(document, _STATED)
     demand_row(document, "PORT_QOS_MAP", "global")
     pfc = _finish_maps(document)
-    _finish_queues(document)
+    _finish_queues(document, pfc)
     state_pools(document)
     bound = _finish_bindings(document)
     group = str(qos.lossy_group(map(int, pfc)))
@@ -194,7 +194,9 @@ def _finish_maps(document: Document) -> list[str]:
     return pfc
 
 
-def _finish_queues(document: Document) -> None:
+def _finish_queues(document: Document, pfc: Iterable[str]) -> None:
+    paused = _map_of(document, "MAP_PFC_PRIORITY_TO_QUEUE")
+    stopped = {str(paused[each][0]) for each in pfc if each in paused}
     schedulers = {
         name: (
             _scheduler_text(row),
@@ -218,6 +220,9 @@ def _finish_queues(document: Document) -> None:
             document.put(paths[f"qos_setting[queue {numbers} marking]"], f"missing {wred}", row.line)
             _state_missing(document, "wred_profile", wred, "WRED_PROFILE", line_of(row, "wred_profile"))
         for queue in expand_range(numbers):
+            if not wred and str(queue) in stopped:  # the place of the marking that it lacks
+                unmarked = paths[f"queue[{queue}]/ecn_min_bytes"]
+                document.reading.lines[unmarked] = document.file, line_of(row, "scheduler")
             if "scheduler" in row.values:
                 scheduler, line = row.values["scheduler"]
                 if scheduler not in schedulers:
