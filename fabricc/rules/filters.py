@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
-from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
+from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu
 from fabricc.back.nos.packet_filters import (
     Flow,
     accepts_everything,
@@ -238,10 +238,10 @@ def _open_filters(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report each limit in front of the CPU that drops all of BGP or BFD, or a part of what neighbors send."""
+    """Report each limit in front of the CPU that drops all of a service, or a part of what neighbors send."""
     open_ = [each for each in sessions.stated.values() if each.enabled]
     watched = sum(each.bfd == "true" for each in open_)
-    wanted = {"BGP": len(open_), "BFD": watched}
+    wanted = {"BGP": len(open_), "BFD": watched, **dict.fromkeys((ARP, LLDP, OWN), len(open_))}
     interval, keepalive = (
         as_int(statement.rest.get(path)) for path in ("bfd/interval_ms", "bgp/keepalive_s")
     )

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
 
+ARP, LLDP, OWN = "ARP", "LLDP", "what is for its own addresses"
+"""What a switch gets besides BGP and BFD."""
 _LOOPBACK = re.compile(r"platform/filter_input\[lo0 (inet6?)\]")
 """Junos filters what arrives for the routing engine at the loopback."""
 _TERM = re.compile(r"platform/filter\[([^]]+)\]/(\d+)/(\w+)")
@@ -97,7 +99,7 @@ _LIMIT = re.compile(
     r"|policy-map copp-system-policy class copp-system-(?P<eos>bgp|bfd) shape"
     r"|ddos-protection protocols (?P<junos>bgpv?6?|bfdv?6?) aggregate bandwidth"
     r"|policer (?P<cumulus>bgp|bfd) rate"
-    r"|copp (?P<sonic>bgp|bfd)"
+    r"|copp (?P<sonic>bgp|bfd|arp_req|lldp|ip2me)"
     r")\]"
 )
 """Facts about limits of what the CPU gets of BGP or BFD, whose values are packets in a second.
@@ -106,6 +108,9 @@ Sources: `hardware rate-limiter bfd` 0 to 10,000 (Nexus 9000 NX-OS security guid
 control plane policies), DDoS protection's `bandwidth`, which is packets in a second (Junos CLI reference), policers
 (Cumulus Linux, policers.conf), and `sonic-copp.yang`.
 """
+
+
+_SERVICES = {"arp_req": ARP, "lldp": LLDP, "ip2me": OWN}
 
 
 class CpuPolicer(NamedTuple):
@@ -129,7 +134,8 @@ def limits_before_cpu(
             service = next(filter(None, match.group("nxos", "eos", "junos", "cumulus", "sonic")))
             off = facts.get(path.replace(" rate]", " state]")) == "off"
             if is_number(words[-1]) and not off and (words[0] != "kbps" or words[-1] == "0"):
-                yield CpuPolicer(service[:3].upper(), path[path.index("[") + 1 : -1], int(words[-1]), path)
+                name = _SERVICES.get(service, service[:3].upper())
+                yield CpuPolicer(name, path[path.index("[") + 1 : -1], int(words[-1]), path)
     yield from _dropping_policers(facts, unknown)
 
 

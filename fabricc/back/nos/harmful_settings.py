@@ -67,6 +67,17 @@ def _is_on(value: Value, _: Scale) -> bool:
     return value not in ("false", "no", "off")
 
 
+_FLAP = 1000
+"""The penalty of one flap (FRR, bgpd/bgp_damp.h: DEFAULT_PENALTY)."""
+_LOCAL = ("127.0.0.1", "::1")
+
+
+def _suppression(value: Value) -> int:
+    """Return from which penalty on a route is suppressed, the third number of dampening; -1 where it is not stated."""
+    numbers = _NUMBER.findall(str(value))
+    return int(numbers[2]) if len(numbers) > 2 else -1
+
+
 _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...] = (
     (
         re.compile(r"setting\[(?:advertisement-interval|timers route-advertisement)\]"),
@@ -118,6 +129,16 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("sessions", "refuses hold times below {} s, and its sessions have a shorter one"),
     ),
     (
+        re.compile(r"bgp/setting\[(?:ipv[46] )?bgp dampening\]"),
+        lambda value, _: 0 <= _suppression(value) < _FLAP,
+        Harm("timers", "suppresses a route after one flap"),
+    ),
+    (
+        re.compile(r"zebra/fpm_address"),
+        lambda value, _: value not in _LOCAL,
+        Harm("routes", "sends its routes to another switch, and not to its own ASIC"),
+    ),
+    (
         _PORT_KERNEL,
         lambda value, _: _number(value) == 0,
         Harm("kernel", "the kernel does not forward what arrives at {port}"),
@@ -153,7 +174,7 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("sessions", "its daemons may open {} files, fewer than their sessions need"),
     ),
 )  # fmt: skip
-ABOUT = ("bgp/setting[", "kernel[", "daemon", "loopback/enabled")
+ABOUT = ("bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/")
 """What the paths of settings of a whole switch begin with."""
 STRICT_ROLE = "strict-mode"
 """The word of a role that refuses neighbors without one (`local-role`, RFC 9234)."""

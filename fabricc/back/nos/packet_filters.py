@@ -36,7 +36,7 @@ _KEYS = {
 }  # fmt: skip
 CONDITIONS = frozenset(_KEYS)
 """Keys of conditions that are known; `other` stands for the rest."""
-_QUIET = ("log", "count", "counter", "ether_type", "ip_type")
+_QUIET = ("log", "count", "counter", "ether_type", "ip_type", "0x0800", "0x800")
 _WORD = re.compile(r"[^\s,=\[\]]+")
 _END = -1
 _HIGHEST = 65535
