@@ -179,6 +179,7 @@ _CODES = {
     **{rule.code: rule.topic for rule in registry.RULES},
     "FAB9600": INTERFACES, "FAB9601": BGP, "FAB9602": ADDRESSES, "FAB9603": INTERFACES, "FAB9604": ADDRESSES,
     "FAB9609": INTERFACES, "FAB9610": OTHER, "FAB9611": OTHER, "FAB9511": OTHER, "FAB9621": OTHER,
+    "FAB9696": OTHER,
 }  # fmt: skip
 
 

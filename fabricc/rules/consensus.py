@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import Statement, Tier
+from fabricc.facts.statement import HOST, Statement, Tier
 from fabricc.rules.next_hops import ports_of_static_routes
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ _DEVICE = (
     "qos/", "watchdog/", "pool/", "bfd/", "trimming/", "link_retry", "load_balancing/", "community_list[", "route_map[",
     "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
     "bgp/ttl_security", "prefix_list[", "platform/load", "breakout[", "bgp/family[", "spanning_tree/mode",
+    "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[",
 )  # fmt: skip
 _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
     "queue[", "ecn_", "unnumbered", "set_dscp", "service_policy[", "qos_setting[", "routed", "switchport",
+    "dhcp4", "dhcp6", "accept_ra", "renderer", "optional", "ring_",
 )  # fmt: skip
 _USE = ("speed_gbps", "autoneg", "layer2_mtu", "unnumbered", "routed", "switchport", "service_policy[")
 _SESSION = (
@@ -122,7 +124,13 @@ _OF_ALL = (
 
 def kind_of(statement: Statement) -> Kind:
     """Return the kind of a device; devices of one kind are comparable."""
-    return statement.device.system, statement.place.tier, statement.device.model or statement.device.box
+    ports = sum("rdma" in values for values in statement.ports.values())
+    rails = f"{ports} rails" if statement.device.system == HOST and ports else ""
+    return (
+        statement.device.system,
+        statement.place.tier,
+        statement.device.model or statement.device.box or rails,
+    )
 
 
 def roles_of(statement: Statement) -> dict[Role, list[str]]:

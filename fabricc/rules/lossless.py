@@ -139,6 +139,8 @@ def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Ite
     `network_of`: the network of the file that states a fact; each network of a host has a map of its own.
     """
     paused = [found for each in statement.ports.values() if (found := parse_priorities(each.get("pfc")))]
+    points = [point for path in RDMA_POINTS if (point := as_int(statement.rest.get(path))) is not None]
+    agree = len(points) > 1 and len(set(points)) == 1  # then the map is the odd one
     for path, what in RDMA_POINTS.items():
         dscp = as_int(statement.rest.get(path))
         mapped = f"qos/dscp[{dscp}]/priority"
@@ -151,7 +153,8 @@ def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Ite
             f"{statement.name}: {what} (DSCP {dscp}) is in priority {priority}, sent without PFC: RDMA drops"
         )
         remedy = "Use a code point that the map leads to the priority with PFC, or correct the map."
-        yield finding_at(CLASSED, statement.device, path, text, "host's RDMA", Severity.ERROR, remedy)
+        paths = (mapped, path) if agree else (path,)
+        yield finding_at(CLASSED, statement.device, paths, text, "host's RDMA", Severity.ERROR, remedy)
 
 
 def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:

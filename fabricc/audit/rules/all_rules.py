@@ -21,6 +21,7 @@ from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
+from fabricc.rules.host_settings import find_host_settings
 from fabricc.rules.links import Ends, Votes
 from fabricc.rules.next_hops import find_host_next_hops
 from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
@@ -165,6 +166,7 @@ def _digest_device(
             findings=[
                 *lossless.host_findings(one, partial(network_of_fact, device)),
                 *find_host_next_hops(one),
+                *find_host_settings(one),
             ],
             points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
         )

@@ -178,6 +178,25 @@ def render(host: Host) -> dict[str, str]:
     return {gpu_of(host).settings: render_text(host)} if host.model.gpus else {}
 
 
+_HARMFUL = {
+    ("NCCL_NET", "socket"): "NCCL uses TCP in place of RDMA",
+    ("NCCL_IB_GID_INDEX", "0"): "NCCL uses the first GID, which is of RoCE v1",
+    ("NCCL_NET_GDR_LEVEL", "loc"): "NICs do not reach the memory of GPUs themselves",
+    ("NCCL_NET_GDR_LEVEL", "0"): "NICs do not reach the memory of GPUs themselves",
+    ("NCCL_P2P_DISABLE", "1"): "GPUs of a host do not reach each other over their own links",
+}
+"""Settings that fabricc does not write and that slow down jobs (NCCL user guide, environment variables).
+
+The kernel makes the GIDs of an address in the order of the versions of RoCE, so the first is of version 1.
+"""
+
+
+def find_harm(text: str) -> str:
+    """Return what a line of the file that no row reads does to jobs; "" for another line."""
+    name, _, value = text.partition("=")
+    return _HARMFUL.get((name.strip(), value.strip().lower()), "")
+
+
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of an `nccl.conf`: `KEY=VALUE` without quotes, `#` in the first column only."""
     for number, line in enumerate(text.split("\n"), 1):

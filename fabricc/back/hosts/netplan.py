@@ -156,7 +156,8 @@ def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
         if key in _SCALARS and values:
             reading.put(prefix + _SCALARS[key], _parse_scalar(values[0]), file, node.line)
         elif key in _LISTS and not values and all(item.children is None for item in items):
-            _put_list(reading, (file, node.line), prefix, key, [word for item in items for word in item.key])
+            line = items[0].line if items else node.line
+            _put_list(reading, (file, line), prefix, key, [word for item in items for word in item.key])
         elif key in _GROUPS and not values:
             for item in items:
                 yield from _read_item(reading, file, prefix, key, item)
