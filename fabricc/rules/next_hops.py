@@ -10,6 +10,7 @@ from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
+from fabricc.back.nos.unread_lines import allows_on_link, begins_address
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, last_key
@@ -102,16 +103,12 @@ def _needs_no_subnets(statement: Statement) -> bool:
     )
 
 
-_ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
-"""A setting of a route, which no row reads, whose next hop need not be in a subnet of the port."""
-
-
 def find_host_next_hops(statement: Statement) -> Iterator[Finding]:
     """Report routes of a host's port to a next hop that only another port has in its subnet.
 
     Linux refuses such a route, or sends the traffic of one rail or tenant by the port of another.
     """
-    if any(_ON_LINK.search(text) for *_, text in statement.device.unknown):
+    if any(allows_on_link(text) for *_, text in statement.device.unknown):
         return
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
     for port, mine in own.items():
@@ -284,11 +281,6 @@ _OTHER_ADDRESS = re.compile(r"dhcp|setting\[(?:ip|ipv6) address .*")
 """Facts of ports with addresses that are not known."""
 _SMALL = 2
 """Bits of the addresses in the subnet of a link between two switches."""
-_UNREAD_ADDRESS = re.compile(
-    r"(?:no )?(?:ip |ipv6 )?(?:address|unnumbered|dhcp client)\b|type: unnumbered"
-    r"|(?:logical-systems \S+ )?interfaces? .*\b(?:address|dhcp)\b"
-)
-"""The beginning of a line that no row reads and that gives a port an address."""
 
 
 def parse_addresses(texts: Iterable[str]) -> list[IPv4Interface | IPv6Interface]:
@@ -327,7 +319,7 @@ def states_all_addresses(
         ]
         if borrowed and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE):
             return False
-    return not any(_UNREAD_ADDRESS.match(text.strip()) for _, _, text in statement.device.unknown)
+    return not any(begins_address(text) for _, _, text in statement.device.unknown)
 
 
 def link_ports(

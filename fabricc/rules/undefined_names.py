@@ -11,9 +11,9 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
-from fabricc.back.nos.inactive import find_inactive
 from fabricc.back.nos.references import find_references
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
+from fabricc.back.nos.unread_lines import Inactive, find_inactive, undefined_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
@@ -272,45 +272,41 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
         return
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
     by_other = any(True for _ in statement.link_state_paths())  # which may serve the links instead
-    for file, line, words, lines in found:
-        if words.startswith("protocols bgp") and (by_other or not serves):
+    for each in found:
+        if each.is_bgp and (by_other or not serves):
             continue
-        if not _is_missed(statement, sessions, words):
+        if not _is_missed(statement, sessions, each):
             continue
-        what = words if len(words) < _LONG else f"{words[:_LONG]}…"
-        message = f"{device.name}: `{what}` is inactive, and {plural(lines, 'line')} of it without effect"
+        what = each.words if len(each.words) < _LONG else f"{each.words[:_LONG]}…"
+        message = (
+            f"{device.name}: `{what}` is inactive, and {plural(each.lines, 'line')} of it without effect"
+        )
         remedy = "Activate the statement, or delete it."
-        place, group = device.paths.get(file, file), f"inactive: {words}"
-        yield Finding(UNREAD, message, place, line, group, Severity.WARNING, remedy)
+        place, group = device.paths.get(each.file, each.file), f"inactive: {each.words}"
+        yield Finding(UNREAD, message, place, each.line, group, Severity.WARNING, remedy)
 
 
-_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
-_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
-_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
-
-
-def _is_missed(statement: Statement, sessions: Sessions, words: str) -> bool:
+def _is_missed(statement: Statement, sessions: Sessions, inactive: Inactive) -> bool:
     """Return whether an inactive statement leaves something without it that is in use.
 
     Definitions that nothing names, ports without a link and sessions in addition to those of each link are in reserve.
     """
-    if match := _SESSIONS.fullmatch(words):
-        if match[1] and any(match[1] == key[1] for key in sessions.stated):
+    if inactive.neighbor is not None:
+        if any(inactive.neighbor == key[1] for key in sessions.stated):
             return True  # the session is stated without its AS number
         served = set(sessions.near.values())
         return any(
             far.known and far.tier is not Tier.HOST and served.isdisjoint(statement.chain(port))
             for port, far in statement.fars.items()
         )
-    if match := _PORT.fullmatch(words):
-        name = match[1].partition(".")[0]
+    if name := inactive.port:
         cage = f"{name}:"
         return any(port.partition(".")[0] == name for port in statement.fars) or any(
             port.startswith(cage) for port in statement.addresses
         )
-    if service := next((path for start, path in _SERVICES.items() if words.startswith(start)), None):
-        return service not in statement.rest
-    return not _DEFINITION.fullmatch(words) or _is_used(statement, words.split()[-1])
+    if inactive.service:
+        return inactive.service not in statement.rest
+    return not inactive.defined or _is_used(statement, inactive.defined)
 
 
 def _is_used(statement: Statement, name: str) -> bool:
@@ -320,9 +316,6 @@ def _is_used(statement: Statement, name: str) -> bool:
     used += statement.facts_below("platform/filter_input[").values()
     return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
 
-
-_SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
-"""What inactive statements about a service begin with -> the fact that another statement about it makes."""
 
 _LONG = 60
 """Characters of a statement that a message contains."""
@@ -341,19 +334,12 @@ def _shut_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(UNREAD, statement.device, path, message, subject, Severity.WARNING, remedy)
 
 
-_UNREAD_LIST = re.compile(r"access list (\S+)")
-"""A reference to a list without rules, as back ends name it among the lines that no row reads."""
-
-
 def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report access lists in front of management services that a switch does not define."""
     for file, line, text in statement.device.unknown:
-        match = _UNREAD_LIST.fullmatch(text)
-        if match is None or statement.facts_below(f"access_list[{match[1]}]"):
-            continue
-        defined = re.compile(rf"access-list (?:\S+ )?{re.escape(match[1])}\s*$", re.M)
-        if not any(map(defined.search, statement.device.files.values())):
-            message = f"{statement.name} uses the access list {match[1]}, which is nowhere defined"
+        name = undefined_list(text, statement.device.files)
+        if name and not statement.facts_below(f"access_list[{name}]"):
+            message = f"{statement.name} uses the access list {name}, which is nowhere defined"
             place = statement.device.paths.get(file, file)
             yield Finding(
                 UNDEFINED,

@@ -1,0 +1,132 @@
+"""What lines that no row reads state all the same: addresses, references, and statements of Junos not in force."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back import nos
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:no )?(?:ip |ipv6 )?(?:address|unnumbered|dhcp client)\b|type: unnumbered"
+    r"|(?:logical-systems \S+ )?interfaces? .*\b(?:address|dhcp)\b"
+)
+_EMPTY_LIST = re.compile(r"access list (\S+)")
+_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
+_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
+_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
+_SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
+_MARK = "inactive: "
+_COMMAND = "deactivate "
+_SECTIONS = (
+    "protocols bgp",
+    "class-of-service",
+    "policy-options",
+    "routing-options",
+    "firewall",
+    "forwarding-options",
+    "routing-instances mgmt_junos",
+    "protocols lldp",
+    "system ntp server",
+    "system syslog host",
+    "system management-instance",
+    "interfaces lo0",
+)
+_PARTS = ("unit", "family", "address", "filter", "mtu", "number-of-sub-ports")
+"""Words that follow the name of a port in a statement without which the port is up and carries nothing."""
+
+
+def allows_on_link(text: str) -> bool:
+    """Return whether a line states that next hops of a route need not be in a subnet of the port."""
+    return _ON_LINK.search(text) is not None
+
+
+def begins_address(text: str) -> bool:
+    """Return whether a line gives a port an address."""
+    return _ADDRESS.match(text.strip()) is not None
+
+
+def undefined_list(text: str, files: Mapping[str, str]) -> str:
+    """Return the access list that a line refers to and that no file defines, "" for none.
+
+    Back ends name a reference to a list without rules among the lines that no row reads.
+    """
+    match = _EMPTY_LIST.fullmatch(text)
+    if match is None:
+        return ""
+    defined = re.compile(rf"access-list (?:\S+ )?{re.escape(match[1])}\s*$", re.MULTILINE)
+    return "" if any(map(defined.search, files.values())) else match[1]
+
+
+class Inactive(NamedTuple):
+    """An inactive statement: its file and line, its words, and how many lines it turns off."""
+
+    file: str
+    line: int
+    words: str
+    lines: int
+
+    @property
+    def is_bgp(self) -> bool:
+        """Whether it is about BGP."""
+        return self.words.startswith("protocols bgp")
+
+    @property
+    def defined(self) -> str:
+        """The name of the filter or the policy that it defines, "" for anything else."""
+        return self.words.split()[-1] if _DEFINITION.fullmatch(self.words) else ""
+
+    @property
+    def neighbor(self) -> str | None:
+        """The neighbor whose session is down without it, "" for those of a group; None for anything else."""
+        match = _SESSIONS.fullmatch(self.words)
+        return (match[1] or "") if match else None
+
+    @property
+    def service(self) -> str:
+        """The fact that another statement about the same service makes, "" for anything else."""
+        return next((path for start, path in _SERVICES.items() if self.words.startswith(start)), "")
+
+    @property
+    def port(self) -> str:
+        """The port that it is about, without its unit; "" for none."""
+        match = _PORT.fullmatch(self.words)
+        return match[1].partition(".")[0] if match else ""
+
+
+def find_inactive(
+    system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[Inactive]:
+    """Yield the inactive statements about sessions, policies, classes, filters, and addresses of ports.
+
+    Junos keeps a statement with the tag `inactive:` and commits without it (CLI User Guide, "Deactivate").
+    """
+    back_end = nos.load(system) if system == "junos" else None
+    if back_end is None or not hasattr(back_end, "reversals"):
+        return
+    inside: dict[str, list[tuple[int, str]]] = {}
+    for file, number, text in unknown:
+        if text.startswith((_MARK, _COMMAND)):
+            inside.setdefault(file, []).append((number, text))
+    for file, found in inside.items():
+        commands = [(number, text.partition(" ")[2]) for number, text in found if text.startswith(_COMMAND)]
+        for number, words in commands:
+            if _carries_traffic(words):
+                yield Inactive(file, number, words, sum(words in text for _, text in found))
+        heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
+        for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
+            own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
+            if words := next(filter(_carries_traffic, own), ""):
+                yield Inactive(file, first, words, len(own))
+
+
+def _carries_traffic(words: str) -> bool:
+    section, _, rest = words.partition(" ")
+    return words.startswith(_SECTIONS) or (
+        section == "interfaces" and not set(_PARTS).isdisjoint(rest.split()[1:])
+    )
