@@ -11,7 +11,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import split_list_path
+from fabricc.facts.paths import path_pattern, split_list_path
 from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
@@ -33,8 +33,8 @@ _WORDS = {
 }  # fmt: skip
 _IDENTITIES = (_ROUTER_ID, *_WORDS)
 _LINK_STATE = {
-    "OSPF": ("router identifier of OSPF", re.compile(r"ospf\[[^]]*\]/router_id")),
-    "IS-IS": ("system identifier of IS-IS", re.compile(r"isis\[[^]]*\]/net")),
+    "OSPF": ("router identifier of OSPF", path_pattern("ospf[_]/router_id")),
+    "IS-IS": ("system identifier of IS-IS", path_pattern("isis[_]/net")),
 }
 """Protocol -> what it names switches by, and the fact of its first process in the default routing instance."""
 

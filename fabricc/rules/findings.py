@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.paths import last_leaf, list_leaf
+from fabricc.facts.paths import last_key, last_leaf, list_leaf
 from fabricc.proof.compare import Finding
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
 
 def _line_apart(device: Device, file: str, named: re.Pattern[str], path: str) -> int:
     """Return the line, anywhere in a file, that has a word and the item of a path in brackets; 0 without one."""
-    item = path.rpartition("]")[0].rpartition("[")[2]
+    item = last_key(path)
     lines = enumerate(_text_lines(device.files.get(file, "")), 1)
     return next((at for at, text in lines if item and item in text and named.search(text)), 0)
 

@@ -8,6 +8,7 @@ from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
@@ -31,7 +32,7 @@ def _narrow_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         lanes, parts = as_int(statement.rest.get(f"{path}/lanes")), count_parts(value)
         if not path.endswith("]") or not lanes or not 0 < parts < MANY_PARTS:
             continue
-        cage = path.removeprefix("breakout[").removesuffix("]")
+        cage = first_key(path)
         speeds = [
             as_int(values.get("speed_gbps")) or 0
             for port, values in statement.ports.items()

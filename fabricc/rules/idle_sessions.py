@@ -55,13 +55,13 @@ _FAMILY = "bgp/family["
 def _families_off(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report address families that BGP has off as a whole, and that sessions carry."""
     for path, value in statement.facts_below(_FAMILY).items():
-        family = path.removeprefix(_FAMILY).rstrip("]")
+        family, leaf = split_list_path(path, "bgp/family")
         carrying = [
             neighbor
             for (vrf, neighbor), values in statement.sessions.items()
             if not vrf and family in str(values.get("families", "")).split(",")
         ]
-        if value in _OFF and carrying:
+        if value in _OFF and carrying and not leaf:
             message = f"{statement.name}: {family} is off in BGP, and {len(carrying)} sessions carry it"
             remedy = "Enable the address family."
             yield finding_at(

@@ -96,7 +96,7 @@ def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str)
 
     The map is at fault if no class leads to the queue that marks.
     """
-    other = marked.removeprefix("queue[").partition("]")[0]
+    other = first_key(marked)
     maps = {
         path: value
         for path, value in statement.facts_below("qos/traffic_class[").items()
