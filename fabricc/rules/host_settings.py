@@ -16,6 +16,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import outer_key
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.findings import finding_at
@@ -278,7 +279,7 @@ def _routes(statement: Statement) -> Iterator[tuple[str, str, str, str, str]]:
                 pairs = dict(pairwise(words))
                 via = pairs.get("via", "")
                 near = via if is_address(via) and "onlink" not in words else ""
-                yield port, leaf, leaf.partition("[")[2][:-1], near, pairs.get("table", "")
+                yield port, leaf, outer_key(leaf), near, pairs.get("table", "")
 
 
 def _rail_routes(statement: Statement) -> Iterator[_Fault]:
@@ -331,7 +332,7 @@ def _rail_routes(statement: Statement) -> Iterator[_Fault]:
             message = f"{port} sends traffic for {prefix} to {via}, which is not in its subnet"
             yield _Fault((f"{PORT}{port}]/{leaf}",), message, "Correct the next hop.", Severity.ERROR)
     for (port, leaf), table in rules.items():
-        source = leaf[len("rule[") : -1].partition("/")[0]
+        source = outer_key(leaf).partition("/")[0]
         texts = [each.partition("/")[0] for each in statement.addresses.get(port, ())]
         if table not in tables and port in rails:
             message = f"{port}: a rule leads to table {table}, which has no route"
