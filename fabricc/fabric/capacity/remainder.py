@@ -78,7 +78,7 @@ class Remainder:
         rails = len(self.wiring.fabric.planes) // self.wiring.fabric.port_planes
         places = shape.pods * rails if core else len(below)
         single = shape.peer_links or (places < 2 and upper not in self.wiring.uplinks)
-        if single or not self._cut_or_gone or places - self._most_lost > 1:
+        if single or not self._cut_or_gone or places - self._most_lost > 1 or self._has_one_tor:
             return True
         found = self._onward.get(upper)
         if found is None:
@@ -93,6 +93,11 @@ class Remainder:
         for lower in self.wiring.below[upper]:
             if lower not in self.outage.gone and self.wiring.uplinks[lower][upper] > self._dead[lower, upper]:
                 yield lower
+
+    @cached_property
+    def _has_one_tor(self) -> bool:
+        """Return whether one ToR is in service: it joins its hosts, and there is nothing else to lead to."""
+        return sum(tor not in self.outage.gone for tor in self.wiring.tors) < 2
 
     @cached_property
     def _cut_or_gone(self) -> bool:

@@ -86,6 +86,7 @@ SHAPES = {
     "rails apart": lab_spec(6, 2, 4, 2, ", rails: 1"),
     "two planes": two_ports(4, 2, 2, "rack"),
     "two ToRs of a host": two_ports(4, 2, 1, "rack"),
+    "one rack": two_ports(2, 2, 1, "rack"),
     "two speeds": MIXED_SPEEDS,
     "one core": three_tiers(8, 2, 4),
     "parallel core links": three_tiers(8, 4, 4, "count: 2, "),
@@ -169,6 +170,8 @@ def test_links_that_carry_are_the_flow_from_a_tor_to_all_others(drawn: tuple[str
     tors = set(wiring_of(name).tors)
     for tor in sorted(tors - outage.gone):
         beyond = unbound_beyond(graph, tor)
+        if tors - outage.gone == {tor}:
+            continue  # nothing is left that it could lead to
         assert left.share(tor).links == beyond.flow([tor], tors - {tor}), tor
 
 
@@ -341,6 +344,16 @@ def test_a_spine_that_leads_to_nothing_else_is_no_next_hop() -> None:
     left = Remainder(wiring, Outage(ends=ends))
     assert spine not in left.next_hops(tor)
     assert left.share(tor).links == 1
+
+
+def test_the_only_tor_in_service_joins_its_hosts() -> None:
+    """All hosts of a single rack reach each other through one of its two ToRs."""
+    wiring = wiring_of("one rack")
+    out, left = wiring.tors
+    remainder = Remainder(wiring, Outage(gone=frozenset({out})))
+    assert count_cut_gpus(remainder) == 0
+    assert {*remainder.rails.values()} == {Fraction(1, 2)}
+    assert remainder.share(left).links == 4
 
 
 @pytest.mark.parametrize(
