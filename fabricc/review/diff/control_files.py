@@ -15,7 +15,7 @@ from fabricc.base.foreign.git_objects import visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
-from fabricc.review.diff.model import BESIDE, ControlFile, TreeVerdict
+from fabricc.review.diff.model import BESIDE, TREE, ControlFile, TreeVerdict
 from fabricc.review.diff.other_clusters import list_files_of_trees
 from fabricc.tree.manifest import FOLDERS
 
@@ -140,9 +140,7 @@ def control_files(
             else:
                 found.append(ControlFile(visible_path(change.path), role, change.kind))
     found += [_join_changes(*at, members) for at, members in group_pairs(in_others).items()]
-    found += [
-        _join_changes(tree, "committed tree", members) for tree, members in group_pairs(in_trees).items()
-    ]
+    found += [_join_changes(tree, TREE, members) for tree, members in group_pairs(in_trees).items()]
     return tuple(found)
 
 

@@ -103,7 +103,8 @@ def _byte_length(text: Markdown) -> int:
 
 def _head_section(review: Review) -> Markdown:
     code = Markdown.code
-    sign = _SIGNS[review.risk] if review.differs or review.harmless else _SIGNS["medium"]
+    rated = review.differs or review.harmless or review.tree_is_altered
+    sign = _SIGNS[review.risk if rated else "medium"]
     lines = [Markdown("### {} fabricc: {}").format(sign, wording.verdict_line(review)), _BLANK]
     lines += [Markdown("{}: {} → {}").format(review.cluster, code(review.base), code(review.head)), _BLANK]
     for violation in review.violations:

@@ -30,6 +30,8 @@ UNPROVED = {
 """Codes of findings that raise the risk without a proof -> what they mean for a reviewer."""
 _PROOF = (*FAULTS, "FAB3031", *UNPROVED)
 """Beginnings of the codes of the proof, of the rules, of drains that leave too little, and of `UNPROVED`."""
+TREE = "committed tree"
+"""The role of a built tree in the repository."""
 BESIDE = "files for jobs and acceptance"
 """The role of files of a tree that belong to no device; they count where no device changes, as most follow from one."""
 SUBNET = "subnet"
@@ -412,6 +414,8 @@ class Review:
     def risk(self) -> str:
         """`none`, `low`, `medium` or `high`."""
         proof = {d.severity for d in self.proof_findings}
+        if self.tree_is_altered:
+            return "high"
         if not self.differs and not proof:
             return "none"
         if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
@@ -434,12 +438,17 @@ class Review:
         """The control files, without a committed tree that is proved: each honest change of a spec has one."""
         if self.trees_fail:
             return self.control_files
-        return tuple(file for file in self.control_files if file.role != "committed tree")
+        return tuple(file for file in self.control_files if file.role != TREE)
 
     @property
     def trees_fail(self) -> bool:
         """Return whether `check` rejects a committed tree."""
         return not all(tree.passes for tree in self.committed_trees)
+
+    @property
+    def tree_is_altered(self) -> bool:
+        """Return whether files of a committed tree change that no build writes, so that a push does something else."""
+        return self.trees_fail and any(file.role == TREE for file in self.control_files)
 
     @property
     def has_unknown_merge(self) -> bool:

@@ -47,7 +47,8 @@ def verdict_line(review: Review) -> str:
             count and not review.model_figures and not any(each.path in keys for each in review.control_files)
         )
         tail = f"; {edits} without consequence" if quiet else ""
-        return f"{'; '.join(['no device changes, 0 numbers change', *other_changes(review)])}{tail}"
+        lead = "HIGH risk, files of the tree change that no build writes; " if review.tree_is_altered else ""
+        return f"{lead}{'; '.join(['no device changes, 0 numbers change', *other_changes(review)])}{tail}"
     lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
     renamed, boxes = len(review.renamed), len(review.replaced)

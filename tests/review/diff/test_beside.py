@@ -87,9 +87,14 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     (tree,) = found["committed_trees"]
     assert (tree["path"], tree["passes"]) == ("build/lab-smallest", False)
     assert [each["code"] for each in tree["findings"]] == ["FAB6030"]
-    assert (found["differs"], found["labels"]) == (False, ["fabric:control-files"])
+    assert (found["differs"], found["labels"]) == (
+        False,
+        ["fabric:control-files", "risk:high"],
+    )
+    assert found["verdict"].startswith("HIGH risk, files of the tree change that no build writes")
     assert "4 files that control a push or a review change" in found["verdict"]
     given = run_review(capsys, "--head", "topic", "--check-status", "0")
+    assert (given["risk"], given["labels"]) == ("none", ["fabric:control-files"])
     assert given["committed_trees"] == [{"path": "build/lab-smallest", "passes": True, "findings": []}]
     capsys.readouterr()
     assert run(["diff", "cluster.yaml", "--base", "main", "--head", "topic", "--format", "md"]) == 0
