@@ -119,9 +119,13 @@ def _list_outside_ports(group: Group, name: str, before: Compiled, after: Compil
     """Return the external ports that change, where only parties behind them notice a switch's change; else None."""
     subjects = [line.statement.subject for line in group.lines if line.verdict.impact >= Impact.SESSION_RESET]
     noticed = all(subject.endswith(_LEFT) or _is_outside(subject, group.nos) for subject in subjects)
-    old, new = before.device(name), after.device(name)
-    if not (subjects and noticed and isinstance(old, Switch) and isinstance(new, Switch)):
+    if not subjects or not noticed:
         return None
+    known = any(fabric.find(name) is not None for fabric in (before.fabric, *before.fabric.networks))
+    former = name if known else after.fabric.moves.renamed.get(name, name)
+    old, new = before.device(former), after.device(name)
+    assert isinstance(old, Switch)
+    assert isinstance(new, Switch)
     facts = [
         back_ends.load(switch.nos).read(of.files(switch)).facts
         for switch, of in ((old, before), (new, after))
