@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
-from fabricc.back.nos.contradictions import is_certain, read_contradiction
+from fabricc.back.nos.contradictions import ASYMMETRIC, is_certain, read_contradiction
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -329,6 +329,23 @@ def _remarked_classes(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(CLASSED, statement.device, path, message, "remark", remedy=remedy)
 
 
+def _asymmetric_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports to other switches that obey pauses of priorities without PFC."""
+    obeying = [
+        port
+        for port in lossless_ports(statement)
+        if str(statement.ports[port].get(ASYMMETRIC)) == "on"
+        and (far := statement.fars.get(port)) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+    ]
+    if obeying:
+        message = f"{statement.name} {join_words(obeying, 2)}: a pause of any priority stops its queue, to a switch too"
+        remedy = "Use asymmetric PFC on ports to servers only."
+        path = f"{PORT}{obeying[0]}]/{ASYMMETRIC}"
+        yield finding_at(SLOW, statement.device, path, message, "asymmetric PFC", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(UNCLASSIFIED, OTHER, (), _contradictions),
     SwitchRule(SLOW, PFC, (Input.PFC,), _starved_queues, shared=True),
@@ -336,5 +353,6 @@ RULES = (
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unmarked_traffic, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _lost_points, shared=True),
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _late_watchdog, shared=True),
+    SwitchRule(SLOW, PFC, (Input.PFC, Input.LINKS), _asymmetric_pauses),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _remarked_classes, shared=True),
 )

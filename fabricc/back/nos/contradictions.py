@@ -176,6 +176,8 @@ def read_contradiction(text: str) -> Contradiction | None:
     return None
 
 
+ASYMMETRIC = "setting[pfc_asym]"
+"""Setting of a port by which it obeys pauses of every priority (SONiC wiki, "Asymmetric PFC High Level Design")."""
 _SCHEMA = re.compile(r'"VERSION": *"version_(?!1_0_)')
 
 

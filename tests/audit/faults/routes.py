@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.audit.faults.edits import chain_edits, replace
+from tests.audit.faults.edits import chain_edits, edit_tables, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "an interface that does not exist": ("all", _in_router(r"^(route-map CONNECTED permit 10\n match ip address prefix-list .*)", r"\1\n match interface Loopback9")),
     "suppressed after a flap": ("all", _in_router(_PATHS, r"\g<0>\n  bgp dampening 45 1 1 255")),
     "a view": ("all", {"sonic": replace(r"^(router bgp \d+)$", r"\1 view X")}),
+    "pauses of every priority": ("tor", {"sonic": edit_tables(lambda tables: [row.update(pfc_asym="on") for row in tables["PORT"].values()])}),
     "another FPM": ("all", {"sonic": replace("fpm address 127.0.0.1", "fpm address 192.0.2.99")}),
     "BFD after one packet": ("all", {"frr": replace(r"^ profile FABRIC\n", " profile FABRIC\n  detect-multiplier 1\n")}),
     "bgpd does not listen": ("all", {"frr": replace(r'bgpd_options="-A 127.0.0.1', 'bgpd_options="-A 127.0.0.1 -p 0', file="daemons")}),

@@ -141,6 +141,12 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if key == "Loopback0" and str(row.get("vrf_name") or "default") != "default":
             effect = "the default VRF has no loopback to announce"
             yield _state("LOOPBACK_INTERFACE", key, row, "vrf_name", effect)
+        elif key == "Loopback0" and not any(
+            each.startswith("Loopback0|") for each in tables["LOOPBACK_INTERFACE"]
+        ):
+            yield _lack(
+                "LOOPBACK_INTERFACE", key, "an address", "the switch has no address that outlasts a link"
+            )
 
 
 # --- management ---------------------------------------------------------------------------------------

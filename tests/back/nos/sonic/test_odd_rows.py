@@ -52,6 +52,7 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "another box": ("DEVICE_METADATA|localhost hwsku", _edit("DEVICE_METADATA", "localhost", hwsku="ACS-MSN2700")),
     "swss is off": ("FEATURE|swss state", _edit("FEATURE", "swss", state="disabled")),
     "loopback in a VRF": ("LOOPBACK_INTERFACE|Loopback0 vrf_name", _edit("LOOPBACK_INTERFACE", "Loopback0", vrf_name="Vrf_red")),
+    "no address of the loopback": ("LOOPBACK_INTERFACE|Loopback0 without an address", lambda tables: tables["LOOPBACK_INTERFACE"].pop("Loopback0|10.128.0.4/32")),
     "management is down": ("MGMT_PORT|eth0 admin_status", _edit("MGMT_PORT", "eth0", admin_status="down")),
     "no VRF of management": ("NTP|global vrf", lambda tables: tables.pop("MGMT_VRF_CONFIG")),
     "clock in the fabric": ("NTP|global vrf", _edit("NTP", "global", vrf="default")),
