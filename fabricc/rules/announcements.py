@@ -286,7 +286,8 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         return
     for name, (limit, path), others in small:
         message = (
-            f"{name} ends a session at more than {limit:,} prefixes: other ToRs announce {others:,} to it"
+            f"{name} ends a session at more than {limit:,} prefixes: {others // each_announces:,} other ToRs announce "
+            f"{'one' if each_announces == 1 else each_announces} each"
         )
         remedy = "Raise the limit well above the number of prefixes of the fabric."
         yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
@@ -471,7 +472,9 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
             "graceful shutdown, does not arrive"
         )
         remedy = "Send communities on the sessions between switches."
-        paths = tuple(session_path(keys[0], leaf) for leaf in ("send_community", "import", "remote_asn"))
+        others = [leaf for leaf in statement.sessions[keys[0]] if "send-community" in leaf]
+        leaves = ("send_community", *others, "import", "remote_asn")
+        paths = tuple(session_path(keys[0], leaf) for leaf in leaves)
         yield finding_at(POINTLESS, statement.device, paths, message, "communities", Severity.WARNING, remedy)
 
 

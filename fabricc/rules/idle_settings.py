@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import idle_settings as settings
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING
 from fabricc.rules.announcements import POINTLESS
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import TIMERS
@@ -186,10 +189,44 @@ def _lone_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Findin
             yield finding_at(IDLE, statement.device, path, message, "lone loopback", Severity.WARNING, remedy)
 
 
+def _detours(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes to an address of a subnet of the switch whose next hop is in another one."""
+    links = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    own = [
+        network
+        for port in lossless_ports(statement)
+        if port not in links
+        for text in statement.addresses.get(port, [])
+        if (network := parse_network(text)) is not None
+    ]
+    for path, value in statement.facts_below("static_route[").items() if own else ():
+        target = parse_network(split_list_path(path, "static_route")[0].rstrip("]"))
+        hop = parse_network(str(value).partition(" ")[0])
+        if target is None or hop is None or target.prefixlen < target.max_prefixlen:
+            continue
+        inside = [each for each in own if each.version == target.version and target.network_address in each]
+        if inside and not any(hop.network_address in each for each in inside):
+            host = target.network_address
+            message = (
+                f"{statement.name} sends traffic for {host}, a host of its own port, to {hop.network_address}"
+            )
+            remedy = "Remove the static route: the host is in a subnet of the switch."
+            yield finding_at(IDLE, statement.device, path, message, "detour", Severity.WARNING, remedy)
+
+
+def parse_network(text: str) -> IPv4Network | IPv6Network | None:
+    """Return the network of a text, None for a text that is none."""
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
 _LOOPBACKS = ("lo0", "loopback0")
 
 
 RULES = (
+    SwitchRule(IDLE, BGP, (Input.PFC,), _detours),
     SwitchRule(IDLE, BGP, (Input.BGP,), _fixed_neighbors),
     SwitchRule(TIMERS, BGP, (Input.BGP,), _slow_ports),
     SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),

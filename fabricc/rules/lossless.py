@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import class_of_unlisted, drops_in_queue, only_reports, states_dropping
+from fabricc.back.nos.defaults import (
+    class_of_unlisted,
+    class_statement,
+    drops_in_queue,
+    only_reports,
+    states_dropping,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -19,7 +25,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -174,11 +180,34 @@ def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"PFC for priority {priority}, to which no code point is mapped, so its traffic is not protected"
         )
         remedy = "Map the code points of the lossless traffic to this class, or turn its PFC off."
-        paths = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in classes)
+        own = f"qos/priority[{priority}]/traffic_class"  # classified by the tag of frames
+        moved, word = moved_point(statement, classes, priority)
+        paths = (own, *moved, f"{PORT}{port}]/pfc", *(f"qos/dscp[{dscp}]/traffic_class" for dscp in classes))
         yield finding_at(
-            CLASSED, statement.device, (f"{PORT}{port}]/pfc", *paths), f"{statement.name}: {text}", "PFC of no class",
-            Severity.WARNING, remedy,
+            CLASSED, statement.device, paths, f"{statement.name}: {text}", "PFC of no class",
+            Severity.WARNING, remedy, word=word,
         )  # fmt: skip
+
+
+def moved_point(
+    statement: Statement, classes: Mapping[int, int], priority: int
+) -> tuple[tuple[str, ...], str]:
+    """Return the fact of the code point that belongs to a priority and is in another class, and words of its line.
+
+    NICs send code points of 8 times the priority and more with the priority; one with a line of its own was meant.
+    """
+    lines = {dscp: statement.lines.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in classes}
+    mine = [dscp for dscp in classes if dscp >> 3 == priority and lines[dscp] is not None]
+    lone = [dscp for dscp in mine if list(lines.values()).count(lines[dscp]) < _REST]
+    odd = [dscp for dscp in lone if classes[dscp] != classes.get(0)]
+    for dscp in (*odd, *(lone if len(lone) < _BLOCK else ())):
+        alone = list(lines.values()).count(lines[dscp]) == 1
+        return (f"qos/dscp[{dscp}]/traffic_class",), class_statement(classes[dscp]) if alone else ""
+    return (), ""
+
+
+_BLOCK = 8
+"""Code points of one priority, by the default of NICs."""
 
 
 def _unusual_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:

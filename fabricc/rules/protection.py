@@ -15,8 +15,9 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities
-from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
+from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
+from fabricc.rules.lossless import moved_point
 from fabricc.rules.next_hops import ports_of_static_routes
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, INTERFACES, OTHER, PFC, Input, SwitchRule
 
@@ -55,11 +56,8 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     used = statement.fars or any(_is_used(values) for values in statement.ports.values())
     if not used or (_INTENT not in statement.rest and not ports):
         return
-    paths = (
-        [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("pfc", _ONE_WAY, "headroom/xoff_bytes", "watchdog")]
-        if ports
-        else []
-    )
+    leaves = (_BY_TAG, "pfc", _ONE_WAY, "headroom/xoff_bytes", "watchdog")
+    paths = [*_moved_points(statement), *(f"{PORT}{ports[0]}]/{leaf}" for leaf in leaves if ports)]
     message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
     remedy = "Enable PFC for the class of RDMA on every port, or remove it everywhere."
     yield finding_at(
@@ -67,6 +65,18 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     )
 
 
+def _moved_points(statement: Statement) -> Iterator[str]:
+    """Yield the facts of code points in another class than that of their priority, which no other one is in."""
+    classes = classes_of(statement)
+    groups = {group_of(statement, each) for each in classes.values()}
+    for path in statement.facts_below("qos/pfc_priority["):
+        priority = first_key(path)
+        if is_number(priority) and priority_group(statement, int(priority)) not in groups:
+            yield from moved_point(statement, classes, int(priority))[0]
+
+
+_BY_TAG = "qos_setting[classifiers ieee-802.1]"
+"""A map of the tags of frames, which packets between routed ports do not have."""
 _ONE_WAY = "qos_setting[pfc one way]"
 """PFC that a port sends and does not honor, or the reverse."""
 
@@ -139,7 +149,8 @@ def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]
         how = f"classify by {trust}, not by DSCP" if trust else "have no classification by DSCP"
         message = f"{statement.name} {join_words(ports, 2)} {how}: RDMA does not reach its lossless class"
         remedy = "Bind the map of code points to every port, or trust DSCP there."
-        paths = [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("trust", "pfc")]
+        leaves = (_BY_TAG, "trust", "pfc")
+        paths = [f"{PORT}{ports[0]}]/{leaf}" for leaf in leaves]
         yield finding_at(UNCLASSIFIED, statement.device, paths, message, "no classification", remedy=remedy)
 
 

@@ -289,7 +289,14 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             continue
         why = "the number that it sets" if limit == 1 else "the default of its system"
         message = f"{statement.name} has {ports} equal paths and uses one of them, {why}"
-        paths = ("bgp/maximum_paths", f"bgp/family[{family}]/maximum_paths", "bgp/multipath_relax", "bgp/asn")
+        exported = statement.rest.get("routing/setting[forwarding-table export]")
+        paths = (
+            *([f"route_map[{exported}]/10"] if exported else []),
+            "bgp/maximum_paths",
+            f"bgp/family[{family}]/maximum_paths",
+            "bgp/multipath_relax",
+            "bgp/asn",
+        )
         rule = INVARIANTS[9]
         yield finding_at(
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.treatment import odd_loss_priorities, policed_classes, rewritten_classes
+from fabricc.back.nos.treatment import odd_loss_priorities, policed_classes, rewritten_classes, small_classes
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -13,7 +13,7 @@ from fabricc.facts.paths import first_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
-from fabricc.rules.protection import BUFFER, ROCE_4096, SLOW, UNCLASSIFIED, smallest_mtu
+from fabricc.rules.protection import BUFFER, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 UNCLASSIFIED, statement.device, path, message, "other code point", Severity.WARNING, remedy
             )
+    for path, number, size in small_classes(statement.rest, ROCE_4096):
+        if number in lossless:
+            message = f"{statement.name}: class {number}, which has PFC, drops packets above {size:,} bytes"
+            remedy = f"Let the class have an MTU of {ROCE_4096:,} bytes or more."
+            yield finding_at(SHORT, statement.device, path, message, "small class", Severity.WARNING, remedy)
     for path, number in policed_classes(statement.rest):
         if traffic_classes.group_of(statement, number) in groups:
             message = f"{statement.name}: a policer drops packets of class {number}, which has PFC"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.defaults import names_communities
 from fabricc.back.nos.references import find_references
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
-from fabricc.back.nos.unread_lines import Inactive, find_inactive, undefined_list
+from fabricc.back.nos.unread_lines import Inactive, find_inactive, inactive_addresses, undefined_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
@@ -24,6 +24,7 @@ from fabricc.rules.access import has_instance
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import INTERFACES, OTHER, POLICY, Input, SwitchRule
+from fabricc.rules.sessions import opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -301,8 +302,10 @@ def _is_missed(statement: Statement, sessions: Sessions, inactive: Inactive) -> 
         )
     if name := inactive.port:
         cage = f"{name}:"
-        return any(port.partition(".")[0] == name for port in statement.fars) or any(
-            port.startswith(cage) for port in statement.addresses
+        return (
+            any(port.partition(".")[0] == name for port in statement.fars)
+            or any(port.startswith(cage) for port in statement.addresses)
+            or _had_session(statement, sessions, name)
         )
     if inactive.service:
         return inactive.service not in statement.rest
@@ -315,6 +318,16 @@ def _is_used(statement: Statement, name: str) -> bool:
     used += [values.get(leaf) for values in statement.ports.values() for leaf in _PORTS]
     used += statement.facts_below("platform/filter_input[").values()
     return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
+
+
+def _had_session(statement: Statement, sessions: Sessions, port: str) -> bool:
+    """Return whether an inactive address of a port is that of a session without a port."""
+    lost = {
+        opposite_address(neighbor)
+        for key, neighbor in sessions.stated
+        if not sessions.near.get((key, neighbor))
+    }
+    return not (lost - {""}).isdisjoint(inactive_addresses(statement.device.unknown, port))
 
 
 _LONG = 60
@@ -374,6 +387,27 @@ def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding
             yield Finding(UNDEFINED, message, place, line, f"undefined {kind}", Severity.WARNING, remedy)
 
 
+def _closed_functions(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report functions of EOS at sessions that return false for every route."""
+    used = {
+        match[1]
+        for values in statement.sessions.values()
+        for leaf in values
+        if (match := _FUNCTION.fullmatch(leaf))
+    }
+    for file, text in statement.device.files.items() if used else ():
+        for match in _CLOSED.finditer(text):
+            if match[1] in used:
+                message = f"{statement.name}: the function {match[1]} of its sessions lets no route pass"
+                line = text.count("\n", 0, match.start(2)) + 1
+                place = statement.device.paths.get(file, file)
+                remedy = "Return true for the routes of the fabric."
+                yield Finding(UNREAD, message, place, line, "closed function", Severity.WARNING, remedy)
+
+
+_CLOSED = re.compile(r"\bfunction\s+(\w+)\s*\([^)]*\)\s*\{\s*(return\s+false\s*;)\s*\}")
+
+
 def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report clauses that match a community list which only denies, so that they never apply."""
     lists = statement.facts_below("community_list[")
@@ -413,6 +447,7 @@ def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]
 RULES = (
     SwitchRule(UNDEFINED, POLICY, (Input.BGP,), _undefined_instances),
     SwitchRule(UNREAD, POLICY, (), _idle_clauses),
+    SwitchRule(UNREAD, POLICY, (), _closed_functions),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_references),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),

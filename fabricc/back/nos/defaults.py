@@ -99,6 +99,11 @@ def states_dropping(path: str) -> bool:
     )
 
 
+def class_statement(number: int) -> str:
+    """Return the words by which a policy of NX-OS puts packets into a class, at another line than what they match."""
+    return f"qos-group {number}"
+
+
 def drops_in_queue(leaf: str, queue: int) -> bool:
     """Return whether a fact of a port states that a queue drops packets early (EOS, `random-detect drop`)."""
     return leaf == f"qos_setting[queue {queue} random-detect drop]"
@@ -411,9 +416,9 @@ class RateLimit(NamedTuple):
     storm: bool = False
 
 
-_RATE = re.compile(r"(\d+) ?(percent|kbps|mbps|gbps)?")
-_KBPS = {"kbps": 1, "mbps": 1000, "gbps": 1_000_000}
-_PORT_LIMITS = ("qos_setting[shape rate]", "qos_setting[shape]")
+_RATE = re.compile(r"(\d+) ?(percent|kbps|mbps|gbps|[kmg](?!\w))?")
+_KBPS = {"kbps": 1, "mbps": 1000, "gbps": 1_000_000, "k": 1, "m": 1000, "g": 1_000_000}
+_PORT_LIMITS = ("qos_setting[shape rate]", "qos_setting[shape]", "qos_setting[shaping-rate]")
 _STORM = re.compile(r"setting\[storm-control(?: (?:all|unicast|unknown-unicast))?(?: level)?\]")
 _LEVEL = re.compile(r"(?:(?:all|unicast|unknown-unicast) )?(?:level )?(\d+(?:\.\d+)?)(?: percent)?")
 _QUEUE_LIMIT = re.compile(r"queue\[(\d+)\]/(?:qos_)?(?:setting\[shape rate\]|shaping_percent|scheduler)")

@@ -31,6 +31,16 @@ def rewritten_classes(facts: Mapping[str, Value]) -> Iterator[tuple[str, int, in
             yield path, int(match[1]), int(str(value))
 
 
+_CLASS_MTU = re.compile(r"structure/policy_map\[network-qos [^]]+\]/c-8q-nq(\d)/mtu")
+
+
+def small_classes(facts: Mapping[str, Value], size: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the path of a fact by which packets of a class are shorter than a size, the class, and its MTU (NX-OS)."""
+    for path, value in facts.items():
+        if (match := _CLASS_MTU.fullmatch(path)) and isinstance(value, int) and value < size:
+            yield path, int(match[1]), value
+
+
 def policed_classes(facts: Mapping[str, Value]) -> Iterator[tuple[str, int]]:
     """Yield the path of a fact about a policer that drops packets of a class, and the class (NX-OS)."""
     for path, value in facts.items():

@@ -130,3 +130,11 @@ def _carries_traffic(words: str) -> bool:
     return words.startswith(_SECTIONS) or (
         section == "interfaces" and not set(_PARTS).isdisjoint(rest.split()[1:])
     )
+
+
+def inactive_addresses(unknown: Iterable[tuple[str, int, str]], port: str) -> Iterator[str]:
+    """Yield the addresses of a port that are inactive."""
+    start = f"inactive: interfaces {port} "
+    for _, _, text in unknown:
+        if text.startswith(start) and " address " in text:
+            yield text.rpartition(" ")[2].partition("/")[0]

@@ -202,6 +202,44 @@ KINDS: dict[str, tuple[str, Fault]] = {
                          r"                }\n            }\n"),
         "nxos": replace(r"^(ip access-list FABRICC-ACCESS\n)", r"\1  5 permit ip any any\n"),
     }),
+    "ports shut by default": ("tor", {
+        "eos": add("interface defaults\n   ethernet\n      shutdown\n!\n", before=_BEFORE["eos"]),
+    }),
+    "import function without routes": ("tor", {
+        "eos": chain_edits(
+            add("router general\n   control-functions\n      code unit IMPORT\n         function IN() {\n"
+                "            return false;\n         }\n         EOF\n!\n", before=_BEFORE["eos"]),
+            replace(r"neighbor (\w+) route-map FROM-\w+ in", r"neighbor \1 rcf in IN()"),
+        ),
+    }),
+    "a host by way of an uplink": ("tor-", {
+        "nxos": replace(
+            r"^(interface Ethernet1/1/1\n(?:.*\n)*?  ip address 10\.0\.0\.)(\d+)((?:.*\n)*?  neighbor (10\.64\S+))",
+            lambda match: f"ip route 10.0.0.{int(match[2]) + 1}/32 {match[4]}\n{match[0]}",
+        ),
+    }),
+    "RDMA with notifications": ("tor", {
+        "eos": replace(r"dscp 26 to traffic-class 3", "dscp 26 to traffic-class 6"),
+        "nxos": chain_edits(
+            replace(r"^  match dscp 26\n", ""), replace(r"^  match dscp 48\n", "  match dscp 26,48\n")
+        ),
+    }),
+    "classes by tags": ("tor", {
+        "nxos": replace(r"^  match dscp 26\n", "  match cos 3\n"),
+        "junos": replace(r"(classifiers \{\n +)dscp DSCP;", r"\1ieee-802.1 default;"),
+    }),
+    "small packets of a class": ("tor", {"nxos": replace(r"(c-8q-nq3\n    mtu )9216", r"\g<1>1500")}),
+    "extended communities alone": ("tor", {
+        "eos": replace(r"send-community$", "send-community extended"),
+        "nxos": replace(r"^      send-community$", "      send-community extended"),
+    }),
+    "shaped uplinks": ("tor", {
+        "junos": replace(r"^(            scheduler-map SM-800G-40M;\n)", r"\1            shaping-rate 10g;\n"),
+    }),
+    "one path of the forwarding table": ("tor", {
+        "junos": replace(r"^ +load-balance per-packet;\n", "            accept;\n"),
+    }),
+    "inactive uplink": ("tor-", _inactive(r"et-0/0/8 \{\n        desc")),
     "inactive LLDP": ("tor", _inactive(r"lldp \{")),
     "inactive policy": ("all", _inactive(r"policy-statement FROM-")),
     "inactive split ports": ("tor", _inactive("number-of-sub-ports")),

@@ -267,8 +267,10 @@ def finish(document: Document) -> None:
         if values.keys() <= _EXISTS and not block.tables and not block.scopes:
             continue
         paths = port_paths(port)
-        lines[paths["enabled"]] = (file, block.line)
-        facts[paths["enabled"]] = "true"
+        usual = ("true", block.line)
+        shut, at = document.scope.values.get("default enabled", usual) if port.startswith("Ether") else usual
+        lines[paths["enabled"]] = (file, at)
+        facts[paths["enabled"]] = shut
         if "access" in values:
             _put_access(document, port, values, signalled)
         for leaf, (value, line) in values.items():
