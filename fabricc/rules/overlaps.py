@@ -229,7 +229,12 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         message = (
             f"{statement.name}: no port has an address in the subnet of {who}{where}: no session comes up"
         )
-        paths = (*port_paths, session_path(keys[0], "remote_asn"), session_path(keys[0], "remote_kind"))
+        paths = (
+            *port_paths,
+            session_path(keys[0], "configured"),
+            session_path(keys[0], "remote_asn"),
+            session_path(keys[0], "remote_kind"),
+        )
         remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
 

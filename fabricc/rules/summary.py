@@ -160,9 +160,15 @@ def stray_servers(statement: Statement) -> list[StrayServer]:
             continue
         if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))
+    for path in statement.facts_below(_SERVER_VRF):
+        service, _, address = path.removeprefix(_SERVER_VRF).rstrip("]").partition(" ")
+        if not _leads_to(statement, address):
+            found.append(StrayServer(f"management/{service}", address, *statement.device.reading.lines[path]))
     return found
 
 
+_SERVER_VRF = "management/server_vrf["
+"""Begins the facts about servers that are in another VRF than that of management."""
 _LEADING = ("management/ntp", "management/syslog", "management/gateway")
 
 

@@ -215,10 +215,11 @@ def _find_stray(seen: SwitchView) -> str:
         f"bgp/neighbor[{neighbor}]/configured"
         for neighbor, attributes in seen.neighbors.items()
         if neighbor not in seen.by_neighbor
+        and "configured" in attributes
         and attributes.get("remote_asn") in linked
         and not {"update_source", "multihop"} & attributes.keys()
     ]
-    return strays[0] if len(strays) == 1 and strays[0] in seen.facts else ""
+    return strays[0] if len(strays) == 1 else ""
 
 
 def _enabled_links(seen: SwitchView) -> Iterator[LinkPort]:

@@ -71,6 +71,12 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "logins by nobody's servers": ("all", _change((r"^      aaa:\n", r"\g<0>        authentication-order:\n          '1': tacacs\n"))),
     "root over SSH": ("all", _change((r"^      ssh-server:\n", r"\g<0>        permit-root-login: enabled\n"))),
     "SSH off": ("all", _change((r"(ssh-server:\n        state:) enabled", r"\1 disabled"))),
+    "a rule that accepts everyone": ("all", _change((r"(FABRICC-ACCESS:\n        rule:\n)", r"\1          '5':\n            action:\n              permit: {}\n            match:\n              ip:\n                protocol: tcp\n"))),
+    "a rule that denies one port": ("all", _change((r"('30':\n(?:.*\n){7}\s+'22': \{\}\n)\s+'443': \{\}\n", r"\1"))),
+    "login by nobody": ("all", _change((r"          '20':\n            action:\n              permit: \{\}\n(?:            .*\n)+?(?=          '30')", ""))),
+    "logs by another VRF": ("all", _change((r"(protocol: udp\n +vrf:) mgmt", r"\1 default"))),
+    "time by another VRF": ("all", _change((r"(ntp:\n +)mgmt:", r"\1default:"))),
+    "a wrong neighbor address": ("tor", _change((r"^( +)10\.64\.(\d+)\.0:$", r"\g<1>10.64.\g<2>.1:"), count=1)),
     "few packets of BGP": ("all", _change((r"^      control-plane:\n", r"\g<0>        policer:\n          bgp:\n            burst: 1\n            rate: 1\n            state: 'on'\n"))),
 }  # fmt: skip
 """Each is found at the line that it changes."""

@@ -164,11 +164,29 @@ def finish(file: File) -> None:
         if servers:
             line = next(iter(servers.values())).line
             file.put(f"management/{kind}", ",".join(sorted(map(str, servers))), line)
+    _finish_other_vrfs(file, release)
     _finish_logins(file, root, release)
     _finish_snmp(file, root, release)
     if gnmi := scope_at(root, "system", "gnmi-server"):
         _need_address(file, gnmi)
     _finish_access(file, root)
+
+
+_IN_VRFS = ("ntp", "syslog")
+
+
+def _finish_other_vrfs(file: File, release: Release) -> None:
+    """State the servers of other VRFs than that of management, at the line of the VRF."""
+    nodes = parse_startup(file.document.text).nodes
+    for kind in _IN_VRFS:
+        place = services.server_settings(release)[kind][0]
+        section = find_node(nodes, "set", place, kind)
+        for each in (section.children if section else None) or ():
+            servers = each if each.key == ("server",) else find_node(each.children, "server")
+            for server in (servers.children if servers else None) or ():
+                vrf = find_node(server.children, "vrf") if servers is each else each
+                if vrf is not None and vrf.key[-1] != MANAGEMENT_VRF:
+                    file.put(f"management/server_vrf[{kind} {server.key[0]}]", vrf.key[-1], vrf.line)
 
 
 def _finish_users(file: File, root: Scope) -> None:
@@ -346,15 +364,45 @@ def _finish_access(file: File, root: Scope) -> None:
         if name == services.ACCESS and networks:
             unbound = _find_unbound(root, name, bound, lists)
             other = _find_family(facts, lines, name, networks)
-            shut = closed and not (unbound or other)
+            first = _find_opening(facts, lines, name, rules)
+            shut = closed and not (unbound or other or first)
             value = ",".join(sorted(networks)) + ("" if shut else ", and everyone else")
-            causes = (unbound, other, opening, elsewhere)
+            causes = (unbound, other, first, opening, elsewhere)
             line = next(filter(None, () if shut else causes), next(iter(networks.values())))
             file.put("management/access", *(("", early) if shut and early else (value, line)))
+        elif name == services.ACCESS and early and not _find_unbound(root, name, bound, lists):
+            file.put("management/access", "", early)
     for name, scope in bound.items():
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
             file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")
+
+
+def _find_opening(
+    facts: Mapping[str, Value],
+    lines: Mapping[str, tuple[str, int]],
+    name: str,
+    rules: Mapping[Captured, Scope],
+) -> int:
+    """Return the line by which everyone reaches a service that a list permits to some; 0 if the list denies the rest.
+
+    That is a rule that permits all before the rest is denied, or the ports of the rule that denies the rest.
+    """
+    permitted: set[str] = set()
+    for number, _ in sorted(rules.items()):
+        path = _RULE.format(name, number)
+        permits, source = facts.get(path + "action") == "permit", path + "source" in facts
+        start = f"{path}tcp["
+        ports = [each[len(start) : -1] for each in facts if each.startswith(start)]
+        if str(facts.get(path + "protocol", "")) not in ("", "tcp"):
+            continue
+        if source:
+            permitted |= {*ports} if permits else set()
+        elif _names_login(facts, path):
+            open_to_all = permits or (ports and permitted - {*ports})
+            place = path + "action" if permits else f"{start}{next(iter(ports), '')}]"
+            return lines[place][1] if open_to_all else 0
+    return 0
 
 
 def _find_unbound(
