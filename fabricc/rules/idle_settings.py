@@ -9,7 +9,7 @@ from fabricc.back.nos import idle_settings as settings
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import split_list_path
+from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING
@@ -200,7 +200,7 @@ def _detours(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if (network := parse_network(text)) is not None
     ]
     for path, value in statement.facts_below("static_route[").items() if own else ():
-        target = parse_network(split_list_path(path, "static_route")[0].rstrip("]"))
+        target = parse_network(first_key(path))
         hop = parse_network(str(value).partition(" ")[0])
         if target is None or hop is None or target.prefixlen < target.max_prefixlen:
             continue
