@@ -275,7 +275,8 @@ def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
                 MISSING, statement.device, path, message, f"own {service}", Severity.WARNING, remedy
             )
     permitted = [each for each in re.split(r"[\s,]+", str(statement.rest.get(ACCESS, ""))) if each]
-    if permitted and all(_ITSELF.fullmatch(each.partition("/")[0]) for each in permitted):
+    inner = [each for each in permitted if _ITSELF.fullmatch(each.removesuffix("/32").removesuffix("/128"))]
+    if permitted and permitted == inner:
         message = (
             f"{statement.name}: the access list for login permits {permitted[0]} alone, the switch itself"
         )

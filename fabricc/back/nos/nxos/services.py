@@ -420,13 +420,18 @@ def _finish_access(document: Document) -> None:
             document.put("management/access", ",".join(sorted(network for network, _ in networks)), place)
 
 
+_SSH_PORT = "22"
+
+
 def _admitted_networks(listed: Scope) -> list[tuple[str, int]]:
-    """Return the networks whose every packet a list permits, before it denies everybody, and the line of each."""
+    """Return the networks whose every packet, or SSH, a list permits before it denies one, and the line of each."""
     found = []
     for text, line in listed.ordered_entries("rules"):
-        action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]
+        action, protocol, network, host, *rest = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
-        if protocol == "tcp" or not (network == "any" or rows.parse_prefix(network)):
+        if protocol == "tcp" and _SSH_PORT not in rest:
+            continue
+        if not (network == "any" or rows.parse_prefix(network)):
             continue
         if action == "deny":
             break
