@@ -5,6 +5,7 @@ A peer that is not known may announce the fabric's own prefixes.
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,8 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
                 paths.append(session_path(key, direction))
             if known or carries_evpn(sessions, key):
                 named = ((path, statement.rest.get(path, values.get(direction))) for path in paths)
-                closed += [(key[1], path, name) for path, name in named if str(name) in denying][:1]
+                hit = ((path, _denying_name(name, denying)) for path, name in named)
+                closed += [(key[1], path, name) for path, name in hit if name][:1]
         if closed:
             who = join_words([neighbor for neighbor, _, _ in closed], 2)
             _, path, name = closed[0]
@@ -99,6 +101,15 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
             if place := next(filter(None, map(statement.lines.get, clauses)), None):
                 found = found._replace(line=line_with(statement.device, *place, DENYING))
             yield found
+
+
+_OF_FAMILY = re.compile(r"(?:ipv4|ipv6) (\S+)")
+
+
+def _denying_name(value: Value | None, denying: set[str]) -> str:
+    """Return the policy of a session that denies all, also if it is that of one family; "" for none."""
+    parts = [match[1] if (match := _OF_FAMILY.fullmatch(each)) else each for each in str(value).split(", ")]
+    return next((each for each in parts if each in denying), "")
 
 
 def _denying_maps(statement: Statement) -> set[str]:
