@@ -131,6 +131,26 @@ def test_a_switch_that_lost_bgp_is_found() -> None:
     assert any("left has no session with right" in message for message in found.values())
 
 
+def test_a_policy_of_one_family_that_permits_nothing_is_found() -> None:
+    text = (
+        "hostname {name}\ninterface swp1\n ip address 10.0.0.{number}/31\n ipv6 address 2001:db8::{number}/127\n!\n"
+        "route-map SOME permit 10\n!\nroute-map NONE deny 10\n!\nrouter bgp 6500{number}\n"
+        " neighbor 10.0.0.{other} remote-as 6500{other}\n"
+        " address-family ipv4 unicast\n  neighbor 10.0.0.{other} route-map SOME in\n exit-address-family\n"
+        " address-family ipv6 unicast\n  neighbor 10.0.0.{other} activate\n"
+        "  neighbor 10.0.0.{other} route-map SOME in\n exit-address-family\n"
+    )
+    texts = network_of(text)
+    devices = {
+        name: ours.switch_device(
+            name, "frr", {"frr.conf": each.replace("route-map SOME in", "route-map NONE in", 1)}
+        )
+        for name, each in texts.items()
+    }
+    found = [each.message for each in find_all(ours.infer_fabric(devices)) if "permits none" in each.message]
+    assert len(found) == len(texts)
+
+
 def test_a_loopback_that_another_switch_announces_is_no_fault() -> None:
     texts = network_of(EVPN)
     texts["left"] = texts["left"].replace("      network 10.255.0.0/32\n", "")
@@ -187,6 +207,20 @@ def test_a_policy_that_does_not_fill_the_paused_class_is_found(old: str, new: st
     assert old in text
     assert ("FAB9060", line) not in audit_texts({"tor1": text}, "nxos")
     assert ("FAB9060", line) in audit_texts({"tor1": text.replace(old, new, 1)}, "nxos")
+
+
+def test_a_list_that_permits_ssh_alone_admits_its_networks() -> None:
+    lists = "ip access-list SSH\n  10 permit tcp {} any eq 22\nline vty\n  access-class SSH in\n"
+    for network, code in (("any", "FAB9671"), ("192.0.2.0/24", "")):
+        found = audit_texts({"tor1": f"hostname tor1\nfeature bgp\n{lists.format(network)}"}, "nxos")
+        assert [each for each, _ in found if each == "FAB9671"] == ([code] if code else [])
+        assert not any("permits nobody" in message or "alone" in message for message in found.values())
+
+
+def test_ospf_without_its_feature_is_found() -> None:
+    text = "hostname tor1\nfeature lldp\ninterface Ethernet1/1\n  no switchport\n  ip address 10.0.0.1/31\n"
+    found = audit_texts({"tor1": f"{text}  ip router ospf 1 area 0.0.0.0\nrouter ospf 1\n"}, "nxos")
+    assert any("feature ospf is not stated" in message for message in found.values())
 
 
 def test_a_list_that_many_clauses_name_is_undefined() -> None:
