@@ -125,6 +125,9 @@ _CONTAINERS = {
 """Containers without which no packet is forwarded (sonic-buildimage, init_cfg.json.j2), and what follows."""
 
 
+_LENGTH = re.compile(r"\d+m")
+
+
 def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     for key, row in _rows(tables, "DEVICE_METADATA").items():
         if row.get("switch_type") == "voq" and "SYSTEM_PORT" not in tables:
@@ -134,6 +137,10 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if model and row.get("hwsku") and model[1] not in str(row["hwsku"]):
             effect = f"the image has no files of it for the platform {row['platform']}"
             yield _state("DEVICE_METADATA", key, row, "hwsku", effect)
+    for key, row in _rows(tables, "CABLE_LENGTH").items():
+        for port, length in row.items():
+            if not _LENGTH.fullmatch(str(length)):
+                yield _state("CABLE_LENGTH", key, row, port, "buffermgrd finds no headroom for it")
     for key, row in _rows(tables, "FEATURE").items():
         if key in _CONTAINERS and row.get("state") in _OFF and _rows(tables, "PORT"):
             yield _state("FEATURE", key, row, "state", _CONTAINERS[key])
@@ -224,6 +231,13 @@ _LISTED = ("SSH", "SNMP", "NTP")
 _WORDS = re.compile(r"[A-Z]+")
 
 
+_UNCHECKED = (
+    ("TELEMETRY", "client_auth", "false"), ("GNMI", "client_auth", "false"), ("RESTAPI", "client_auth", "false"),
+    ("RESTAPI", "allow_insecure", "true"),
+)  # fmt: skip
+"""Settings by which an interface accepts clients without a certificate (restapi.sh, gnmi-native.sh)."""
+
+
 def _odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield rows by which a list protects nothing, nobody logs in, or everybody reads."""
     lists = _rows(tables, "ACL_TABLE")
@@ -246,6 +260,10 @@ def _odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if "SSH" in guarded and any(port != _SSH for port in ports):
             effect = f"the list for SSH, which is for port {_SSH}, does not protect it"
             yield _state("SSH_SERVER", key, row, "ports", effect)
+    for name, field, value in _UNCHECKED:
+        for key, row in _rows(tables, name).items():
+            if row.get(field) == value:
+                yield _state(name, key, row, field, "clients need no certificate")
     yield from _odd_logins(tables)
     yield from _odd_marks(tables)
     for key, row in _rows(tables, "SNMP_USER").items():
