@@ -333,7 +333,7 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
     if path.startswith(_JUNOS_HASH):
         return bool(_WITHOUT_PORTS.search(text))
     if path in _KERNEL_FIELDS:
-        return text.isdigit() and not int(text) & _PORT_FIELDS
+        return is_number(text) and not int(text) & _PORT_FIELDS
     return path in _KERNEL_HASH and text in ("0", "2")
 
 

@@ -20,6 +20,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Value, clause_text, format_boolean
 from fabricc.fabric.routing import Clause, Spreading
 
@@ -310,7 +311,7 @@ class _Bgp(File):
         kind = "unnumbered" if by_port else "numbered"
         self.require(neighbor, "type", kind)
         stated, line = neighbor.values.get("type", (kind, 0))
-        if stated != kind and (by_port or ":" in name or name[:1].isdigit()):
+        if stated != kind and (by_port or ":" in name or is_number(name[:1])):
             self.put(f"unread[neighbor {name}]", f"its type is {stated}, its name that of a {kind} one", line)
         if by_port:
             self.put(f"interface[{name}]/unnumbered", "true", neighbor.line)

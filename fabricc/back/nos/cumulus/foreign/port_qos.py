@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.cumulus.foreign.beyond import list_statements
 from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.cumulus.words import GLOBAL
+from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def expand_profiles(text: str, file: str, reading: Reading) -> None:
     for name in sorted({name for _, kind, name, _ in bound if kind == "remark"} | {GLOBAL}):
         for setting in profiles.get(("remark", name), ()):
             match setting.words:
-                case ("switch-priority", numbers, "dscp", dscp) if dscp.isdecimal():
+                case ("switch-priority", numbers, "dscp", dscp) if is_number(dscp):
                     for priority in expand_members(numbers):
                         put(f"qos/remark[{priority}]", int(dscp), setting.line)
     for setting in profiles.get(("advance-buffer-config", GLOBAL), ()):
