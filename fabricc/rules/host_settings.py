@@ -7,7 +7,7 @@ settings of NCCL, limits, and services. Where a host states only one side, nothi
 from __future__ import annotations
 
 from collections import Counter
-from ipaddress import ip_address, ip_network
+from ipaddress import collapse_addresses, ip_address, ip_network
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -282,6 +282,31 @@ def _routes(statement: Statement) -> Iterator[tuple[str, str, str, str, str]]:
                 yield port, leaf, outer_key(leaf), near, pairs.get("table", "")
 
 
+def _narrow_routes(
+    statement: Statement, ports: set[str], routes: list[tuple[str, str, str, str, str]]
+) -> Iterator[_Fault]:
+    """Find a rail whose routes and subnet leave out a part of the prefix in which NCCL looks for other hosts."""
+    wide = str(statement.rest.get("nccl/address_range", ""))
+    whole = parse_block(wide) if "/" in wide else None
+    if whole is None:
+        return
+    for port in sorted(ports):
+        mine = [block for text in statement.addresses[port] if (block := parse_block(text))]
+        ways = [(leaf, parse_block(prefix)) for name, leaf, prefix, *_ in routes if name == port]
+        parts = [*mine, *(block for _, block in ways if block is not None)]
+        if not ways or any(block is None or block.covers(whole) for _, block in ways):
+            continue
+        inside = [ip_network(str(each)) for each in parts if whole.covers(each)]
+        joined = collapse_addresses(inside)  # type: ignore[type-var]
+        if (
+            any(map(whole.covers, mine))
+            and sum(each.num_addresses for each in joined) < whole.last - whole.first + 1
+        ):
+            message = f"{port} has a route for a part of {wide} alone, where NCCL looks for other hosts"
+            yield _Fault((f"{PORT}{port}]/{ways[0][0]}",), message, "Add a route for the whole prefix.")
+            return
+
+
 def _rail_routes(statement: Statement) -> Iterator[_Fault]:
     """Find rails whose traffic to other racks no route, table or rule leads out by that rail."""
     rails, routes = _rails(statement), list(_routes(statement))
@@ -306,19 +331,7 @@ def _rail_routes(statement: Statement) -> Iterator[_Fault]:
         message = f"{join_words(sorted(lost), 2)}: no route by the rail, so it reaches its own subnet alone"
         paths = (f"{PORT}{port}]/ipv4", f"{PORT}{port}]/ipv6")
         yield _Fault(paths, message, "Add a route for the other racks by the ToR.")
-    wide = str(statement.rest.get("nccl/address_range", ""))
-    for port in sorted(plain) if "/" in wide else ():
-        ways = [(leaf, parse_block(prefix)) for name, leaf, prefix, *_ in routes if name == port]
-        whole = parse_block(wide)
-        mine = [parse_block(text) for text in statement.addresses[port]]
-        inside = whole is not None and any(each and whole.covers(each) for each in mine)
-        known = [prefix for _, prefix in ways if prefix is not None]
-        if not (whole and inside and ways and len(known) == len(ways)) or any(p.covers(whole) for p in known):
-            continue
-        if any(whole.covers(prefix) for prefix in known):
-            message = f"{port} has a route for a part of {wide} alone, where NCCL looks for other hosts"
-            yield _Fault((f"{PORT}{port}]/{ways[0][0]}",), message, "Add a route for the whole prefix.")
-            break
+    yield from _narrow_routes(statement, plain, routes)
     for port, leaf, prefix, via, _ in routes:
         own = parse_addresses(statement.addresses.get(port, ()))
         if port in plain and via and own and not any(ip_address(via) in each.network for each in own):

@@ -10,6 +10,7 @@ from fabricc.back import hosts as host_files
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, Kind, Place, Statement, Tier, read_statement
 from fabricc.rules.host_settings import SETTING, find_host_settings
+from tests import segmented
 from tests.audit.faults.fabric import SYSTEMS, hosts_of
 
 NETPLAN, NCCL, SCRIPT = "etc/netplan/60-fabricc.yaml", "etc/nccl.conf", "usr/local/sbin/fabricc-roce"
@@ -86,6 +87,12 @@ def altered(file: str, pattern: str, text: str) -> dict[str, str]:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_hosts_of_a_build_have_no_finding(system: str) -> None:
     texts = next(iter(hosts_of(system).values()))
+    assert list(find_host_settings(read_host(dict(texts)))) == []
+
+
+def test_a_route_for_the_other_segment_and_the_own_subnet_suffice() -> None:
+    fabric = segmented.compile_segmented("frr").fabric
+    texts = host_files.render(fabric.host(next(iter(fabric.host_ids()))))
     assert list(find_host_settings(read_host(dict(texts)))) == []
 
 
