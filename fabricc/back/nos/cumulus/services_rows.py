@@ -185,6 +185,8 @@ def _finish_other_vrfs(file: File, release: Release) -> None:
             servers = each if each.key == ("server",) else find_node(each.children, "server")
             for server in (servers.children if servers else None) or ():
                 vrf = find_node(server.children, "vrf") if servers is each else each
+                while vrf is not None and vrf.key == ("vrf",):  # its name is a word of its own in a command
+                    vrf = next(iter(vrf.children or ()), None)
                 if vrf is not None and vrf.key[-1] != MANAGEMENT_VRF:
                     file.put(f"management/server_vrf[{kind} {server.key[0]}]", vrf.key[-1], vrf.line)
 

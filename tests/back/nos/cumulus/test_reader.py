@@ -246,3 +246,13 @@ def test_a_printed_star_is_loaded_again_as_the_planned_hash() -> None:
         assert CUMULUS.restore_unprinted({FILE: text}, {FILE: planned}) == {FILE: text}
     assert CUMULUS.restore_unprinted({FILE: printed}, {FILE: ""}) == {FILE: printed}
     assert CUMULUS.restore_unprinted({}, {FILE: planned}) == {}
+
+
+def test_servers_of_another_vrf_are_facts_in_both_forms() -> None:
+    server = "nv set system syslog server 192.0.2.20 vrf {}\n"
+    for vrf, expected in (("mgmt", None), ("default", "default")):
+        text = f"- set: {{system: {{syslog: {{server: {{192.0.2.20: {{vrf: {vrf}}}}}}}}}}}\n"
+        for form in (text, server.format(vrf)):
+            assert (
+                CUMULUS.read({FILE: form}).facts.get("management/server_vrf[syslog 192.0.2.20]") == expected
+            )
