@@ -64,10 +64,13 @@ class LinkEnd(NamedTuple):
 _values_text = lru_cache(maxsize=1024)(repr)
 
 
+_TIMERS = ("keepalive_s", "hold_s")
+
+
 def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
     """Yield the ends of a switch's links within the fabric, from its files."""
     get, name, families = seen.facts.get, seen.switch.name, seen.switch.bgp.families
-    asn, timers = str(get("bgp/asn")), (get("bgp/keepalive_s"), get("bgp/hold_s"))
+    asn, process = str(get("bgp/asn")), {name: get(f"bgp/{name}") for name in _TIMERS}
     multiplier = get("bfd/multiplier")
     for link in seen.links:
         port = link.port
@@ -79,17 +82,21 @@ def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
         if (vlan := seen.evpn.get(f"port[{port.name}]")) is not None:
             gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES)
             addresses += [str(gateway) for gateway in gateways if gateway is not None]
-        session_texts, offered, runs = [], [], []
+        session_texts, offered, runs, timers = [], [], [], process
         for transport, neighbor in neighbors:
             attributes = seen.neighbors.get(neighbor, {})
             remote = attributes.get("remote_asn")
+            timers = {name: attributes.get(name, value) for name, value in process.items()}
             runs.append(attributes.get("bfd") == "true")
             if remote is None:
                 session_texts.append(f"{transport} none")
             else:
                 session_texts.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
                 offered.append(attributes.get("families"))
-        settings, bfd = settings_of(tuple(offered), families, *timers), bfd_of(tuple(runs), multiplier)
+        settings, bfd = (
+            settings_of(tuple(offered), families, *timers.values()),
+            bfd_of(tuple(runs), multiplier),
+        )
         values = switch_values(link.stated, settings, bfd)
         yield LinkEnd(name, port.name, *peer, " ".join(addresses), " ".join(session_texts), values)
 

@@ -168,6 +168,8 @@ CASES: list[tuple[int, str, dict[str, str], Fault]] = [
     (7, "two ToRs of one AS", {}, SAME_ASN),
     (7, "a public AS number", {}, text_fault(SPINE, r"router bgp \d+", "router bgp 3320")),
     (8, "another hold time at one end", {}, text_fault(SPINE, "timers bgp 3 9", "timers bgp 3 12")),
+    (8, "another hold time of the neighbors at one end", {},
+     text_fault(SPINE, " timers bgp 3 9\n", " timers bgp 3 9\n neighbor DOWNSTREAM timers 3 12\n")),
     (8, "BFD slower than BGP", {}, text_fault(SPINE, "interval 300 min-rx 300", "interval 3000 min-rx 3000")),
     (9, "fewer paths than uplinks", {}, text_fault(TOR, r"maximum-paths \d+", "maximum-paths 4")),
     (10, "a ToR that announces everything upwards", FLAT, text_fault(TOR, *LEAK)),

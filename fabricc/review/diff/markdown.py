@@ -146,7 +146,7 @@ def _cause_rows(review: Review) -> list[tuple[str, str]]:
     found = [phrase.text for phrase in theme_phrases(group) if phrase.impact is review.impact]
     if not found and group.application is not None:
         found = [application_words(group.application)]
-    return [("by", f"{group.devices[0]}: {clip(found[0], _CAUSE)}")] if found else []
+    return [("by", f"{group.devices[0]}: {clip('; '.join(found[:2]), _CAUSE)}")] if found else []
 
 
 def _other_lines(review: Review) -> list[Markdown]:
