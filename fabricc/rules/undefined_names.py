@@ -11,7 +11,6 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
-from fabricc.back.nos.references import find_references
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.back.nos.unread_lines import Inactive, find_inactive, inactive_addresses, undefined_list
 from fabricc.base.diagnostics import Severity

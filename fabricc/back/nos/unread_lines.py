@@ -1,4 +1,4 @@
-"""What lines that no row reads state all the same: addresses, references, and statements of Junos not in force."""
+"""What lines that no row reads state all the same: addresses, names in use, and statements of Junos not in force."""
 
 from __future__ import annotations
 
@@ -138,3 +138,38 @@ def inactive_addresses(unknown: Iterable[tuple[str, int, str]], port: str) -> It
     for _, _, text in unknown:
         if text.startswith(start) and " address " in text:
             yield text.rpartition(" ")[2].partition("/")[0]
+
+
+class Reference(NamedTuple):
+    """A use of a name: the kind of what it stands for, and the name."""
+
+    kind: str
+    name: str
+
+
+_COS = "class-of-service "
+_FORMS = (
+    ("classifier", re.compile(_COS + r"interfaces \S+ unit \S+ classifiers dscp (\S+)")),
+    ("scheduler map", re.compile(_COS + r"interfaces \S+(?: unit \S+)? scheduler-map (\S+)")),
+    ("profile of PFC", re.compile(_COS + r"interfaces \S+ congestion-notification-profile (\S+)")),
+    ("forwarding class", re.compile(_COS + r"scheduler-maps \S+ forwarding-class (\S+) scheduler \S+")),
+    ("scheduler", re.compile(_COS + r"scheduler-maps \S+ forwarding-class \S+ scheduler (\S+)")),
+    ("drop profile", re.compile(_COS + r"schedulers \S+ drop-profile-map .*drop-profile (\S+)")),
+    ("forwarding class", re.compile(_COS + r"classifiers dscp \S+ forwarding-class (\S+) .+")),
+    ("group", re.compile(r"apply-groups (\S+)")),
+    ("class map", re.compile(r"class (?!class-|copp-|c-)(\S+)")),
+)
+_BUILT_IN = re.compile(
+    r"default|dscp-\S+|ieee8021p-\S+|junos\S*|re[01]|node\d+|member\d+|\S+-(?:effort|forwarding|control)"
+)
+"""Names that a system defines itself (Junos CLI reference, "Default CoS settings" and `apply-groups`)."""
+
+
+def find_references(text: str) -> tuple[Reference, ...]:
+    """Return the names that a line without a row uses, but those that the system defines."""
+    found = ((kind, form.fullmatch(text)) for kind, form in _FORMS)
+    return tuple(
+        Reference(kind, match[1].strip("[]"))
+        for kind, match in found
+        if match and not _BUILT_IN.fullmatch(match[1])
+    )
