@@ -52,6 +52,8 @@ ROOMS = {
     "active_policies": "nxos",
     "buffers": "sonic",
     "reclaim": "sonic",
+    "odd_rows": "sonic",
+    "foreign/port_qos": "cumulus",
 }
 """Module -> the systems that have it. Modules of one name have one topic."""
 
