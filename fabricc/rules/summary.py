@@ -161,7 +161,7 @@ def stray_servers(statement: Statement) -> list[StrayServer]:
         if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))
     for path in statement.facts_below(_SERVER_VRF):
-        service, _, address = path.removeprefix(_SERVER_VRF).rstrip("]").partition(" ")
+        service, _, address = first_key(path).partition(" ")
         if not _leads_to(statement, address):
             found.append(StrayServer(f"management/{service}", address, *statement.device.reading.lines[path]))
     return found
