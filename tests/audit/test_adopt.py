@@ -8,12 +8,13 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from fabricc import compile_spec
-from fabricc.audit.adopt import report, run
+from fabricc.audit.adopt import outward, report, run
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
@@ -383,3 +384,10 @@ def test_links_on_ports_that_no_layout_has_are_reported(foreign):
     adoption = run.adopted_of(moved, Path("folder"), "theirs")
     assert {each.switch for each in adoption.adopted.moved} & {"leaf1", "leaf2"}
     assert "FAB9708" in {each.code for each in adoption.findings}
+
+
+def test_prefixes_of_parties_have_the_places_of_their_rules():
+    facts = {"prefix_list[OUTSIDE-V4]/20": "198.51.100.0/24", "prefix_list[OUTSIDE-V6]/10": "2001:db8::/32"}
+    facts |= {"prefix_list[OUTSIDE-V4]/20/ge": 25, "prefix_list[OWN-V4]/30": "10.0.0.0/8"}
+    found = SimpleNamespace(devices={"spine": SimpleNamespace(reading=SimpleNamespace(facts=facts))})
+    assert outward.accepted_prefixes(found, ["spine"]) == {"198.51.100.0/24": 20, "2001:db8::/32": 10}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = path_pattern("bgp/neighbor[*]/remote_asn")
 _ROUTE = path_pattern("(?:vrf[*]/)?static_route[*]")
-_RULE = path_pattern(r"prefix_list[*]/\d{1,9}")
+_RULE = path_pattern(r"prefix_list[*]/(\d{1,9})")
 _WORD = re.compile(r"[^a-z0-9]+")
 _BEYOND_LABEL = re.compile(r"[^A-Za-z0-9@._-]+")
 _LABEL = 64
@@ -135,7 +135,7 @@ def infer_parties(
     for way in exits:
         tenant = tenants.get((way.switch, way.port), "")
         grouped[way.asn, way.policy, way.prefixes, tenant].append(way)
-    accepted = _accepted_prefixes(found, [ways[0].switch for ways in grouped.values()])
+    accepted = accepted_prefixes(found, [ways[0].switch for ways in grouped.values()])
     made: dict[str, dict[str, Any]] = {}
     stated = {key: _party_prefixes(found, ways[0]) for key, ways in grouped.items()}
     ordered = sorted(grouped, key=lambda key: min((accepted.get(p, 0) for p in stated[key]), default=0))
@@ -145,7 +145,7 @@ def infer_parties(
     return made
 
 
-def _accepted_prefixes(found: FoundFabric, switches: Iterable[str]) -> dict[str, int]:
+def accepted_prefixes(found: FoundFabric, switches: Iterable[str]) -> dict[str, int]:
     """Return external prefix -> its place among all, as in lists of our own making."""
     places: dict[str, int] = {}
     for switch in switches:
