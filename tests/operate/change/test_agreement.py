@@ -265,7 +265,6 @@ def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, 
 NOT_SEEN = {
     ("frr", "an alias"): "a variable in the file `daemons` without a statement",
     ("sonic", "telnet"): "a table that devices fill by themselves",
-    ("sonic", "an API more"): "a table that devices fill by themselves",
     ("sonic", "a scheduled reload"): "a table that devices fill by themselves",
 }
 """Texts that differ from a tree in nothing that `verify` can compare."""
