@@ -359,6 +359,22 @@ def test_a_folder_with_two_entries_of_one_name_is_refused(repository: Path, firs
             look()
 
 
+@pytest.mark.parametrize("name", [b"..", b"../x", b"."])
+def test_a_name_that_leads_out_of_its_folder_is_refused(repository: Path, name: bytes) -> None:
+    """Git lists it and never checks it out; templates of a revision were written outside of their folder by it."""
+    file = git(repository, "rev-parse", "main:site/cluster.yaml")
+    inner = subprocess.run(
+        ["git", "-C", str(repository), "hash-object", "-t", "tree", "-w", "--literally", "--stdin"],
+        input=b"100644 " + name + b"\0" + bytes.fromhex(file), capture_output=True, check=True,
+    ).stdout.decode().strip()  # fmt: skip
+    top = git(repository, "mktree", stdin=f"040000 tree {inner}\tsite\n")
+    commit = git(repository, "commit-tree", top, "-p", "main", "-m", "climb")
+    found = Repository.of(repository)
+    for look in (lambda: found.entries(commit, "site"), lambda: found.all_entries(commit)):
+        with pytest.raises(GitError, match="leads out of its folder"):
+            look()
+
+
 def test_a_folder_whose_content_was_exchanged_is_refused(repository: Path) -> None:
     tree = git(repository, "rev-parse", "HEAD:site")
     spec = git(repository, "rev-parse", "HEAD:site/cluster.yaml")

@@ -28,6 +28,8 @@ _SUBMODULE = "160000"
 _TOP = re.compile(r"tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
 _DATE = re.compile(r"^committer .*> ([0-9]{1,12})(?![0-9])", re.MULTILINE)
 _PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
+_UNCLEAN = frozenset(("", ".", ".."))
+"""Parts that no clean path has."""
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -97,6 +99,7 @@ def list_entries(folder: Path, commit: str, path: str, *options: str) -> list[En
         raise missing_object_error(f"{visible_path(path) or 'the files'} of {commit[:12]}")
     found = [_parse_entry(row) for row in answer.out.split(b"\0") if row]
     _refuse_twins(found, commit)
+    _refuse_climbs(found, commit)
     _verify_folders(folder, frozenset(each for each in found if each.mode == FOLDER))
     return found
 
@@ -139,6 +142,18 @@ def _refuse_twins(entries: Sequence[Entry], commit: str) -> None:
     if twin := next((path for path, count in counts.items() if count > 1), None):
         message = f"{commit[:12]} has two entries with the name {visible_path(twin)}"
         raise GitError(message, "Run `git fsck`, and commit the files again from a new clone.")
+
+
+def _refuse_climbs(entries: Iterable[Entry], commit: str) -> None:
+    """Refuse an entry whose name leads out of its folder, which Git never checks out: a copy would be elsewhere.
+
+    Raises:
+        GitError: there is such an entry.
+    """
+    climbs = (each.path for each in entries if not _UNCLEAN.isdisjoint(each.path.split("/")))
+    if path := next(climbs, None):
+        message = f"{commit[:12]} has the name {visible_path(path)}, which leads out of its folder"
+        raise GitError(message, "Run `git fsck`, and reject the commit.")
 
 
 def _parse_entry(row: bytes) -> Entry:
