@@ -24,7 +24,8 @@ LARGEST = 64 << 20
 _HASHES = {40: "sha1", 64: "sha256"}
 """Length of an object's name -> the hash that Git makes it with."""
 FOLDER = "040000"
-_SUBMODULE = "160000"
+LINK = "120000"
+SUBMODULE = "160000"
 _TOP = re.compile(r"tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
 _DATE = re.compile(r"^committer .*> ([0-9]{1,12})(?![0-9])", re.MULTILINE)
 _PARENT = re.compile(r"^parent ([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
@@ -208,7 +209,7 @@ def copy_differing_objects(folder: Path, commits: Collection[str], objects: Path
     entries = _differing_entries(folder, commits)
     copied: set[str] = set()
     for kind, wanted in (("tree", [*folders, *(e for e in entries if e.mode == FOLDER)]),
-                         ("blob", [e for e in entries if e.mode not in (FOLDER, _SUBMODULE)])):  # fmt: skip
+                         ("blob", [e for e in entries if e.mode not in (FOLDER, SUBMODULE)])):  # fmt: skip
         new = [*{each.object: each for each in wanted if each.object not in copied}.values()]
         for entry, chunks in read_objects(folder, new, kind):
             write_object(objects, kind, b"".join(chunks), len(entry.object))
@@ -238,7 +239,7 @@ def write_object(objects: Path, kind: str, content: bytes, digits: int) -> str:
 
 def describe_entry(entry: Entry) -> str:
     """Return what an entry is, for people."""
-    named = {"120000": "a symbolic link", "160000": "a link to another repository", "040000": "a folder"}
+    named = {LINK: "a symbolic link", SUBMODULE: "a link to another repository", FOLDER: "a folder"}
     return named.get(entry.mode, f"a file of mode {entry.mode}")
 
 

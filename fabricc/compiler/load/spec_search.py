@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files, git_index
-from fabricc.base.foreign.git_objects import Entry, visible_path
+from fabricc.base.foreign.git_objects import SUBMODULE, Entry, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
@@ -274,7 +274,7 @@ def _reject_other_repository(history: SpecHistory, commit: str) -> None:
     """Raise FAB9035 where the base has a submodule in the place of a folder of the spec."""
     for folder in _parent_folders(history.prefix):
         entry = history.repository.entry(commit, folder)
-        if entry is not None and entry.mode == "160000":
+        if entry is not None and entry.mode == SUBMODULE:
             message = f"in the base, {visible_path(folder)} is a submodule, whose files this repository does not have"
             raise BaseError("FAB9035", message, "Compare two specs: `fabricc diff OLD NEW`.")
 

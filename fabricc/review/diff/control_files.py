@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Change, Repository
-from fabricc.base.foreign.git_objects import visible_path
+from fabricc.base.foreign.git_objects import SUBMODULE, visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
 _MANIFEST = "manifest.json"
-_SUBMODULE = "160000"
-"""The mode of a commit of another repository."""
 _SHOWN = 3
 _COMPARED = ("switches", "hosts", "plan")
 """Folders of a tree whose content a review compares, or that repeat it."""
@@ -308,7 +306,7 @@ def find_control_files(
     after = newer.all_entries(chosen.head)
     trees = trees_of((entry.path for entry in after), cluster)
     changes = newer.changes(chosen.base, chosen.head)
-    submodules = {entry.path for entry in (*before, *after) if entry.mode == _SUBMODULE}
+    submodules = {entry.path for entry in (*before, *after) if entry.mode == SUBMODULE}
     others = _files_of_other_trees((repository, before), (newer, after), changes=changes, cluster=cluster)
     found = control_files(changes, (*old, *trees), newer, chosen.head, submodules, others)
     own = (history.prefix, *(f"{tree}/" for tree in trees))

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base import installation
+from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
+from fabricc.compiler.load.revision import SpecHistory
+from fabricc.compiler.load.revision_templates import extract_templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -721,6 +724,35 @@ def test_a_template_that_the_change_repairs_has_an_unknown_effect(
     repository.git("branch", "-f", "main", "HEAD~1")
     _, out, _ = fabricc(*_OWN, "--head", "topic")
     assert json.loads(out)["diagnostics"][0]["file"] == "own/frr/frr.conf.j2"
+
+
+def test_templates_of_a_revision_are_found_behind_links_and_in_other_repositories(
+    repository: Repository, templates: Path, tmp_path: Path
+) -> None:
+    folder, text = templates.parent, templates.read_bytes()
+    repository.git("clone", "-q", str(repository.folder), str(tmp_path / "other"))
+    folder.rename(folder.with_name("common"))
+    folder.symlink_to("common")
+    (folder / "linked.j2").symlink_to("../common/frr.conf.j2")
+    (folder / "README.md").symlink_to("/etc/hostname")
+    (repository.folder / "way").symlink_to("own")
+    repository.git("submodule", "add", "-q", str(tmp_path / "other"), "standard")
+    commit = repository.commit("links")
+    shutil.rmtree(folder.with_name("common"))
+    history = SpecHistory.of(repository.folder / "cluster.yaml").repository
+    for number, name in enumerate(("own", "way", "standard/own")):
+        scratch = tmp_path / f"scratch{number}"
+        (found,) = extract_templates(history, commit, (repository.folder / name,), scratch)
+        assert (found, (found / "frr" / "frr.conf.j2").read_bytes()) == (scratch / "0", text)
+        assert (found / "frr" / "linked.j2").exists() is (number < 2)
+        assert not (found / "frr" / "README.md").exists()
+    (repository.folder / "own" / "common").mkdir()
+    (folder / "linked.j2").symlink_to("../../cluster.yaml")
+    commit = repository.commit("out")
+    for name, words in (("own", "frr/linked.j2 is a link that leads out in"), ("standard/own", "not here")):
+        shutil.rmtree(repository.folder / "standard", ignore_errors=True)
+        with pytest.raises(GitError, match=words):
+            extract_templates(history, commit, (repository.folder / name,), tmp_path / "rest")
 
 
 @pytest.mark.slow
