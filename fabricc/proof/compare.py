@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Reading, Value
 
 _NUMBERS = re.compile(r"\d+")
+_MISMATCH = re.compile(r"(\S+): (?:the files (?:do not )?state )?(.+?) (?:=|is) ")
 
 
 class Mismatch(NamedTuple):
@@ -28,6 +29,10 @@ class Mismatch(NamedTuple):
     found: Value | None
     file: str
     line: int
+
+
+MISMATCHES = ("FAB6001", "FAB6002", "FAB6003")
+"""Codes of a fact that is missing, differs from the plan, or is not planned."""
 
 
 class Finding(NamedTuple):
@@ -104,6 +109,12 @@ def _parent_paths(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
+
+
+def mismatch_of(message: str) -> tuple[str, str] | None:
+    """Return device and path of a message of `device_findings` about a mismatch; None for another message."""
+    found = _MISMATCH.match(message)
+    return (found[1], found[2]) if found else None
 
 
 def device_findings(

@@ -404,3 +404,10 @@ def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     found = vocabulary_of(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]
     return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)
+
+
+def gravest_impact(path: str, nos: str) -> Impact:
+    """Return the gravest impact that is declared for a fact of a NOS, whichever way it changes."""
+    impacts = vocabulary_of(nos).impacts
+    found = (impacts[name].impact for name in row_of(path, nos).impact.values())
+    return max(Impact[name.upper().replace("-", "_")] for name in found)

@@ -20,12 +20,13 @@ from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.front.spec.moves import kinds_of
+from fabricc.proof.compare import MISMATCHES, mismatch_of
 from fabricc.review.diff import model, tenant_changes, unread
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.closed_links import with_cut_rails
 from fabricc.review.diff.compare import compare_views, with_application
 from fabricc.review.diff.device_classes import derive_changes, device_classes
-from fabricc.review.diff.fact_impact import is_access, judge_statement, row_of
+from fabricc.review.diff.fact_impact import gravest_impact, is_access, judge_statement, row_of
 from fabricc.review.diff.former_names import RenamedSide, box_of, former_names, under_present_names
 from fabricc.review.diff.sides import Side, SpecSide, figure_rows, parts_of
 from fabricc.review.diff.view import DeviceView, mask_secrets
@@ -155,7 +156,7 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
         added=added,
         removed=removed,
         renumbering=totals.renumbering,
-        impact=max(totals.impact, _impact_of(context.findings)),
+        impact=max(totals.impact, _impact_of(context.findings, groups)),
         gpus_affected=model.affected_gpus(totals.reach),
         hosts_affected=len({host for host, _, _ in totals.reach}),
         rails_affected=tuple(sorted({rail for _, rail, network in totals.reach if not network})),
@@ -173,10 +174,21 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     )
 
 
-def _impact_of(findings: Iterable[Diagnostic]) -> model.Impact:
+def _impact_of(findings: Iterable[Diagnostic], groups: Iterable[model.Group]) -> model.Impact:
     """Return the least effect of a change after which the configuration has these faults."""
-    broken = any(d.severity is Severity.ERROR and d.code.startswith(model.FAULTS) for d in findings)
-    return model.Impact.TRAFFIC_LOSS if broken else model.Impact.NONE
+    systems = {name: group.nos for group in groups for name in group.devices}
+    faults = (d for d in findings if d.severity is Severity.ERROR and d.code.startswith(model.FAULTS))
+    return max((_impact_of_fault(each, systems) for each in faults), default=model.Impact.NONE)
+
+
+def _impact_of_fault(fault: Diagnostic, systems: Mapping[str, str]) -> model.Impact:
+    """Return the effect of an error: of a fact that disturbs no traffic, such as a service, that of the fact."""
+    found = mismatch_of(fault.message) if fault.code in MISMATCHES else None
+    if found is not None and found[0] in systems:
+        impact = gravest_impact(found[1], systems[found[0]])
+        if impact <= model.Impact.HITLESS:
+            return impact
+    return model.Impact.TRAFFIC_LOSS
 
 
 def _tenant_changes(base: Side, head: Side, totals: _Totals) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -299,7 +299,8 @@ def drain_steps(review: Review) -> list[str]:
     steps += map(_describe_swap, review.replaced)
     if any(each.code not in UNPROVED for each in review.proof_findings):
         if not steps and review.differs:
-            steps.append("Correct the new findings first: they show what happens to traffic afterwards.")
+            shown = "happens to traffic" if review.impact >= Impact.SESSION_RESET else "is wrong"
+            steps.append(f"Correct the new findings first: they show what {shown} afterwards.")
     elif not steps and review.sessions and not review.removed.count:
         steps.append("No drain is needed if devices change one at a time: the other paths continue.")
     elif not steps and review.differs and not review.removed.count:

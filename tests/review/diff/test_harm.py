@@ -217,6 +217,20 @@ def test_a_removal_that_the_build_refuses_is_an_error_of_the_review(tmp_path: Pa
     assert review.risk == "high"
 
 
+@pytest.mark.parametrize(
+    ("text", "impact"),
+    [
+        ("lldp timer 20\n", Impact.NONE),
+        ("lldp timer 20\ninterface Ethernet1/1\n   mtu 1500\n", Impact.TRAFFIC_LOSS),
+    ],
+)
+def test_an_error_of_the_proof_has_the_effect_of_its_fact(text: str, impact: Impact, tmp_path: Path) -> None:
+    """A service that is not as planned is an error, and no traffic is lost by it."""
+    review = compare_specs(write_overlay(tmp_path / "base", "eos"), write_overlay(tmp_path / "head", "eos", text))
+    assert {d.severity for d in review.proof_findings if "lldp" in d.message} == {Severity.ERROR}
+    assert (review.risk, review.impact) == ("high", impact)
+
+
 def test_an_overlay_that_undoes_a_drain_is_no_hitless_change(tmp_path: Path) -> None:
     drain = "overrides: {spine01a: {drain: true}}\n"
     removal = "route-map TO-DOWNSTREAM permit *\n   set community GSHUT additive\n"
