@@ -17,7 +17,7 @@ from fabricc.review.diff.sides import Side, parts_of
 from fabricc.review.diff.trees import TreeSide
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fabricc.proof.compare import Finding
 
@@ -49,8 +49,32 @@ def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
         found = _find_all(side, chosen) if chosen else []
         if not found:
             continue
-        groups.add(find_new_faults(found, _find_all(older, chosen) if older else ()))
+        known = _find_all(older, chosen) if older else []
+        new = find_new_faults(found, known)
+        groups.add(_drop_common(new, known, older, side, chosen) if older else new)
     return (*groups.diagnostics(head.label), *partial)
+
+
+def _drop_common(
+    new: Iterable[Finding], known: Iterable[Finding], older: TreeSide, head: TreeSide, judged: Collection[str]
+) -> list[Finding]:
+    """Return the findings without warnings about switches that join, if each older one of their tier has the same."""
+    having: dict[tuple[str, str], set[str]] = {}
+    for each in known:
+        having.setdefault((each.code, each.group), set()).add(_device_of(each))
+
+    def is_common(finding: Finding) -> bool:
+        name, names = _device_of(finding), having.get((finding.code, finding.group), set())
+        joins = name in head.kinds and name not in older.kinds
+        if not joins or finding.severity is not Severity.WARNING:
+            return False
+        return names >= {each for each in judged if older.kinds.get(each) == head.kinds[name]} != set()
+
+    return [each for each in new if not is_common(each)]
+
+
+def _device_of(finding: Finding) -> str:
+    return finding.message.partition(" ")[0].rstrip(":,")
 
 
 def _note_partial(network: str, missed: int, changed: int) -> Diagnostic:

@@ -226,7 +226,9 @@ def test_a_removal_that_the_build_refuses_is_an_error_of_the_review(tmp_path: Pa
 )
 def test_an_error_of_the_proof_has_the_effect_of_its_fact(text: str, impact: Impact, tmp_path: Path) -> None:
     """A service that is not as planned is an error, and no traffic is lost by it."""
-    review = compare_specs(write_overlay(tmp_path / "base", "eos"), write_overlay(tmp_path / "head", "eos", text))
+    review = compare_specs(
+        write_overlay(tmp_path / "base", "eos"), write_overlay(tmp_path / "head", "eos", text)
+    )
     assert {d.severity for d in review.proof_findings if "lldp" in d.message} == {Severity.ERROR}
     assert (review.risk, review.impact) == ("high", impact)
 
