@@ -49,6 +49,8 @@ _SESSION = (
 PREFERENCES = ("weight", "weight]")
 """Ends of the leaves of sessions by which one takes the routes of all others."""
 MAPS = ("route_map[", "prefix_list[", "community_list[")
+_PROFILES = ("qos/marking[",)
+"""Profiles by their names; their values are compared at the ports that have them, whose cables may differ."""
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
 _CABLE = 2
@@ -159,6 +161,12 @@ def roles_of(statement: Statement) -> dict[Role, list[str]]:
     return roles
 
 
+def has_own_cables(statement: Statement, expected: Expected) -> bool:
+    """Return whether ports have headroom for cables of a length that is not expected on devices of the kind."""
+    lengths = {role[_CABLE] for role in roles_of(statement) if role[_CABLE]}
+    return not lengths <= {role[_CABLE] for role in expected.roles if role[0] == "port"}
+
+
 def session_roles(
     statement: Statement, near: Mapping[tuple[str, str], str]
 ) -> dict[Role, list[tuple[str, str]]]:
@@ -181,7 +189,9 @@ def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[
     device = tuple(
         (path, value)
         for path, value in statement.rest.items()
-        if path.startswith(_DEVICE) and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
+        if path.startswith(_DEVICE)
+        and not path.startswith(_PROFILES)
+        and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
     )
     leading = tuple([(near.get(key), ":" in key[1]) for key in statement.sessions])
     roles, mixed = statement.once((vote_of, leading), lambda: _port_votes(statement, near))

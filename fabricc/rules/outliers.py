@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
+_POOL = "pool/"
 _DRAIN = " add_community 65535:0"
 """How a clause marks routes for graceful shutdown (RFC 8326)."""
 _ENDS = tuple(tier.value for tier in Tier)
@@ -45,8 +46,11 @@ def find_outliers(
             where = OutlierPlace([paths[0], *fact_beside(statement.device, peer, paths[0])], "")
             yield AbsentSetting(*_outlier_finding(statement, where, what, None, "something", who))
     alone = {path for paths in absent.values() for path in paths}
+    sized = consensus.has_own_cables(statement, expected)
     for path, (value, times) in expected.device.items():
         mine = statement.rest.get(path)
+        if path.startswith(_POOL) and sized:
+            continue  # a pool is what the headroom of the ports leaves
         if mine != value and path not in alone and not _whole_map(statement, path):
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""

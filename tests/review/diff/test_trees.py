@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.base.values import replace
 from fabricc.compiler.driver import build_tree
-from fabricc.proof.tree import TreeError
+from fabricc.proof.tree import TreeError, read_manifest
+from fabricc.tree.manifest import NAME
 from tests.outward import spec_text
 from tests.review.diff.conftest import compare_specs
+from tests.review.diff.edits import spec_with_services
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +67,21 @@ def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> 
     assert not compare_specs(tree, tree).differs
 
 
+@pytest.mark.parametrize("nos", ["cumulus", pytest.param("sonic", marks=pytest.mark.slow)])
+def test_a_longer_cable_of_one_switch_is_no_finding(nos: str, tmp_path: Path) -> None:
+    """Its profiles have other names, and its pools other sizes, because of its cables."""
+    text = spec_with_services(nos).replace("racks: 2", "racks: 6")
+    trees = []
+    for folder, more in (("base", ""), ("head", "overrides: {rack003-tor1a: {cable_m: 80}}\n")):
+        spec = tmp_path / folder / "cluster.yaml"
+        spec.parent.mkdir()
+        spec.write_text(text.replace(', {code: FAB5201, reason: "a lab without PFC"}', "") + more)
+        trees.append(build_spec(spec))
+    review = compare_specs(*trees)
+    assert "headroom/size_bytes" in str(review.groups) or "xoff" in str(review.groups)
+    assert review.proof_findings == ()
+
+
 def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
     specs = []
     for folder, device in (("base", "core-2"), ("head", "core-9")):
@@ -79,6 +97,28 @@ def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
     ]
     assert reported[0] == reported[1]
     assert of_trees.differs
+
+
+def test_a_new_switch_that_lacks_what_all_others_lack_is_no_new_finding(tmp_path: Path) -> None:
+    """A warning that each older switch of its tier has comes with growth; a fault of its own is new."""
+    text = spec_with_services("eos").replace("  ntp: [192.0.2.101, 192.0.2.102]\n", "")
+    trees = []
+    for folder, racks in (("base", 2), ("head", 3)):
+        spec = tmp_path / folder / "cluster.yaml"
+        spec.parent.mkdir()
+        spec.write_text(text.replace("racks: 2", f"racks: {racks}"))
+        trees.append(build_spec(spec))
+    review = compare_specs(*trees)
+    assert (review.risk, review.proof_findings, review.added.count) == ("low", (), 2)
+    file = "switches/rack003-tor1a/running-config.cfg"
+    config = (trees[1] / file).read_bytes().replace(b"\nend\n", b"\nno lldp run\nend\n")
+    (trees[1] / file).write_bytes(config)
+    manifest = read_manifest(trees[1])
+    files = {**manifest.files, file: sha256(config).hexdigest()}
+    (trees[1] / NAME).write_bytes(b"".join(replace(manifest, files=files).parts()))
+    again = compare_specs(*trees)
+    assert [each.message.split(":")[0] for each in again.proof_findings] == ["rack003-tor1a runs no LLDP"]
+    assert again.risk == "medium"
 
 
 @pytest.mark.slow
