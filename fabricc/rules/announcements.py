@@ -205,7 +205,7 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
-    """Report addresses that other switches need, and no network statement or static route of a switch leads to.
+    """Report addresses that other switches need, and no network statement, redistribution or static route leads to.
 
     These are loopbacks with which others have sessions, and those of VTEPs.
     """
@@ -224,10 +224,25 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
         far = fabric.summaries.get(name)
         if far is None or not (far.alone and far.joined) or _contains(known, address):
             continue
-        message = f"{name} does not announce {address}, {effect}"
+        message, word = f"{name} does not announce {address}, {effect}", ""
         remedy = "Announce the loopback by a network statement, or redistribute connected routes."
-        paths = (*(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn")
-        yield Report(SILENT, name, paths, message, "loopback", Severity.WARNING, remedy)
+        paths = [*(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn"]
+        if far.maps:
+            policy = fabric.policy(name)
+            if policy is None or _passes(policy, far.maps, address):
+                continue
+            denying = far.maps[0]
+            message = f"{name}: {denying[0]} keeps {address} out of BGP, {effect}"
+            paths = [*_deciding_paths(policy, denying[0]), denying[1]]
+            word = "" if paths[0].startswith("prefix_list[") else DENYING[0]
+        yield Report(SILENT, name, tuple(paths), message, "loopback", Severity.WARNING, remedy, word)
+
+
+def _passes(policy: Policy, maps: Iterable[tuple[str, str]], address: str) -> bool:
+    """Return whether one of some policies of connected routes permits an address."""
+    mine = parse_block(f"{address}/{128 if ':' in address else 32}")
+    route = mine and Route(mine, True, frozenset())
+    return route is None or any(policy.apply(name, route) is not None for name, _ in maps)
 
 
 def _led_to(summary: Summary) -> Iterator[str]:

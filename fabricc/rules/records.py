@@ -145,7 +145,9 @@ class Summary(NamedTuple):
         beside_limits: the same of sessions to another ToR, with its name.
         to_hosts: paths of static routes whose next hops are hosts.
         loopbacks: the addresses of the loopback.
-        alone: whether other switches learn its addresses by `prefixes` alone; `vtep`: the one that its tunnels have.
+        alone: whether other switches learn its addresses by `prefixes`, and by redistribution of static routes and
+            of connected ones, alone.
+        vtep: the address that its tunnels have; `maps`: the policies of connected routes, and their paths.
         common: paths of settings that switches of its `system` share.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
@@ -176,6 +178,7 @@ class Summary(NamedTuple):
     common: tuple[str, ...] = ()
     alone: bool = False
     vtep: str = ""
+    maps: tuple[tuple[str, str], ...] = ()
 
 
 class Subnet(NamedTuple):

@@ -59,6 +59,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
     alone = not defaults.exports_connected(statement.device.system) and not any(statement.link_state_paths())
+    maps: list[tuple[str, str]] = []
     seed: tuple[str, object] | None = None
     for path, value in statement.rest.items():
         if path.startswith(_STATIC) and path.endswith("]"):
@@ -66,7 +67,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
                 routes.append((outer_key(path), str(value), path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             prefixes.append(outer_key(path))
-        elif path.startswith((*_ENTERING, *_OTHERS)):
+        elif CONNECTED.fullmatch(path):
+            maps.append((str(value), path))
+        elif path.startswith((*_ENTERING, *_OTHERS)) and path not in STATICS:
             alone = False
         elif path in SERVICES:
             services.append(path)
@@ -117,6 +120,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
         routes_to_hosts(statement), _loopback_addresses(statement), statement.device.system,
         tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
+        tuple(maps),
     )  # fmt: skip
 
 
