@@ -29,6 +29,7 @@ _SPARE = re.compile(r"\b(?:spare|unused|reserved?|free|future|unassigned|availab
 _BORROWED, _SHARED = ("address_from", "dhcp"), "gateway["
 """Facts of a port with the address of another interface, of a server, or of several switches."""
 _BRIDGED = ("switchport", "access_vlan", "bundle", "kind")
+_SEGMENT_PORT = "evpn/port["
 
 
 def _lone_instances(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -114,14 +115,14 @@ def _bare_finding(statement: Statement, bare: list[str], what: str) -> Finding:
 
 
 def _shut_hosts(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a ToR with sessions whose ports with PFC and an address are all shut, but the links to switches."""
+    """Report a ToR with sessions whose ports to hosts, routed or in a VLAN, are all shut."""
     if statement.place.tier is not Tier.TOR or not sessions.runs_bgp:
         return
-    ports = _ports_to_hosts(statement)
+    ports = [*_ports_to_hosts(statement), *_bridged_ports(statement)]
     shut = [port for port in ports if statement.of(port, "enabled") == "false"]
     if len(shut) > 1 and len(shut) == len(ports):
         message = f"{statement.name} {join_words(shut, 2)}: all ports to hosts are shut"
-        remedy = "Enable the ports, or remove the addresses of those that wait for a host."
+        remedy = "Enable the ports, or remove the addresses and VLANs of those that wait for a host."
         path = f"{PORT}{shut[0]}]/enabled"
         yield finding_at(IDLE, statement.device, path, message, "shut hosts", Severity.WARNING, remedy)
 
@@ -155,6 +156,18 @@ def _ports_to_hosts(statement: Statement) -> list[str]:
         if port not in inner
         and any(leaf in statement.ports[port] for leaf in ("ipv4", "ipv6"))
         and not _SPARE.search(str(statement.ports[port].get("description", "spare")))
+    ]
+
+
+def _bridged_ports(statement: Statement) -> list[str]:
+    """Return the described ports in a VLAN that lead to no known switch."""
+    inner = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    return [
+        port
+        for port, values in statement.ports.items()
+        if ("access_vlan" in values or f"{_SEGMENT_PORT}{port}]" in statement.rest)
+        and port not in inner
+        and not _SPARE.search(str(values.get("description", "spare")))
     ]
 
 

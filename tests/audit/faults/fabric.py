@@ -13,7 +13,7 @@ from fabricc.audit.rules import find_all
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
-from tests import tenanted
+from tests import segmented, tenanted
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -41,8 +41,11 @@ def spec_of(system: str, form: str = "plain") -> str:
     Args:
         system: of all switches.
         form: `plain` for four racks with four uplinks a ToR, `planes` for two planes, `storage` for storage nodes with
-            a lossless class of their own, `tenants` for EVPN with VRFs, `unnumbered` and `ipv6` for other links.
+            a lossless class of their own, `tenants` for EVPN with VRFs, `segments` for EVPN with VLANs,
+            `unnumbered` and `ipv6` for other links.
     """
+    if form == "segments":
+        return segmented.spec_text(system)
     if form == "tenants":
         text = tenanted.spec_text(system)
         head, _, rest = text.partition("management:\n")
@@ -78,7 +81,7 @@ def build_texts(system: str, form: str = "plain") -> Mapping[str, Mapping[str, s
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(spec_of(system, form))
-        fabric = compile_spec(path, gaps=form != "tenants").fabric
+        fabric = compile_spec(path, gaps=form not in ("tenants", "segments")).fabric
         for switch in map(fabric.switch, fabric.switch_ids()):
             files = back_ends.load(switch.nos).render(switch)
             texts[_rename_device(switch.name)] = {file: _rename_device(text) for file, text in files.items()}

@@ -1,4 +1,4 @@
-"""Faults of fabrics with IPv6 or unnumbered links are found at their lines, as those of plain fabrics are."""
+"""Faults of fabrics with IPv6, unnumbered links or EVPN are found at their lines, as those of plain fabrics are."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ CASES = [
      add("ip route 198.51.100.0/24 192.0.2.77\n", before="^vrf context")),
     ("ipv6", "eos", "rack002-leaf", "FAB9662", "   10 deny tcp any any eq bgp",
      add(CPU, before="^router bfd")),
+    ("tenants", "nxos", "rack002-leaf", "FAB9676", "route-map CONNECTED deny 10",
+     replace("^route-map CONNECTED permit 10", "route-map CONNECTED deny 10")),
+    ("segments", "eos", "rack002-leaf", "FAB9675", "   shutdown",
+     replace("^   switchport access vlan .*", r"\g<0>\n   shutdown")),
     ("ipv6", "nxos", "rack002-leaf", "FAB9681", "  ipv6 address fd00:0:2::4/120",
      replace(r"fd00:0:2::4/128", "fd00:0:2::4/120")),
 ]  # fmt: skip
