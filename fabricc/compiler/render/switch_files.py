@@ -168,10 +168,10 @@ class UnfitLine(NamedTuple):
 
 
 _RULE = re.compile(
-    r"\s*(?:no\s+|set\s+system\s+login\s+)?password"
-    r"(?:\s+(?:strength-check|secure-mode|prompt\s+username)|\s*\{)\s*$"
-    r"|\s*(?:no\s+|set\s+system\s+login\s+)?password\s+(?:encryption-key\s+common|encryption\s+reversible\s+\S+|policy\s+\S+"
-    r"|minimum\s+length\s+\d+|(?:minimum|maximum)-[a-z-]+\s+\d+|(?:change-type|format)\s+\S+);?\s*$"
+    r"\s*(?:no\s+|set\s+system\s+login\s+)?password(?:\s*\{|\s+(?:strength-check|secure-mode|prompt\s+username"
+    r"|encryption-key\s+common|encryption\s+reversible\s+aes-256-gcm|policy\s+[A-Za-z][\w.-]*|minimum\s+length\s+\d+"
+    r"|(?:minimum|maximum)-[a-z-]+\s+\d+|change-type\s+(?:character-sets|set-transitions)"
+    r"|format\s+(?:des|md5|sha1|sha256|sha512));?)\s*$"
 )
 """A rule for passwords, which has none: of NX-OS, EOS (`management security`) and Junos (`system login`)."""
 _HINTS = ("key", "pass", "secret", "token", "community", "auth", "priv", "value")
