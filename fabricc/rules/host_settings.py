@@ -11,12 +11,13 @@ from ipaddress import collapse_addresses, ip_address, ip_network
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.hosts.interfaces import may_route
 from fabricc.back.hosts.nccl import find_harm
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import outer_key
+from fabricc.facts.paths import first_key, outer_key
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.findings import finding_at
@@ -25,6 +26,7 @@ from fabricc.rules.sessions import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -42,6 +44,10 @@ _LEAST_LOCKED_KB = 1 << 20
 _ROCE_V2 = 2
 _LINK = 4
 """Addresses of the subnet of a link between two devices; in a larger one other hosts may be near."""
+
+
+_JOBS = ("*", "root")
+"""Accounts whose limits are those of jobs."""
 
 
 class _Fault(NamedTuple):
@@ -212,8 +218,8 @@ def _devices(statement: Statement) -> Iterator[_Fault]:
     ):
         message = f"classes with strict priority are limited to {limit} Gb/s, congestion notifications too"
         yield _Fault(("roce/strict_rate_limit",), message, "Set no limit for strict classes.")
-    first: dict[str, str] = {}
-    for port, device in rails.items():
+    first: dict[str, str] = {}  # a device may have several ports, but not in the script of rails
+    for port, device in rails.items() if "roce/procedure" in rest else ():
         if (other := first.setdefault(device, port)) != port:
             message = f"{port} has the RDMA device {device}, which is that of {other}"
             yield _Fault((f"{PORT}{port}]/rdma",), message, "Correct the device.", Severity.ERROR)
@@ -322,9 +328,12 @@ def _rail_routes(statement: Statement) -> Iterator[_Fault]:
         for port in rails
         if statement.addresses.get(port) and not _has_dynamic_addresses(statement, port)
     }
+    unread = any(may_route(text) for *_, text in statement.device.unknown)
+    routed = {each[0] for each in routes}
     lost = [
-        port for port in plain if port not in {each[0] for each in routes}
-        and all(each.network.num_addresses <= _LINK for each in parse_addresses(statement.addresses[port]))
+        port for port in plain - routed
+        if not unread and (own := parse_addresses(statement.addresses[port]))
+        and all(each.network.num_addresses <= _LINK for each in own)
     ]  # fmt: skip
     if lost:
         port = min(lost)
@@ -373,20 +382,21 @@ def _nccl(statement: Statement) -> Iterator[_Fault]:
         return
     words = str(rest.get("nccl/hca", ""))
     wide = str(rest.get("nccl/address_range", ""))
-    within = ip_network(wide, strict=False) if "/" in wide else None
+    within = _parse_range(wide)
     addresses = {port: parse_addresses(statement.addresses.get(port, ())) for port in rails}
     own = {
         port for port, found in addresses.items()
         if within is None or any(each.version == within.version and each.ip in within for each in found)
     }  # fmt: skip
     if words and not words.startswith("^"):
-        named = {each.strip().partition(":")[0] for each in words.split(",")}
+        named = {each.strip().partition(":")[0].rstrip("*") for each in words.split(",")}
         unknown = [
             each for each in sorted(named) if not any(device.startswith(each) for device in rails.values())
         ]
         left = [
-            port for port in rails if port in own and not any(rails[port].startswith(each) for each in named)
-        ]
+            port for port in rails
+            if within is not None and port in own and not any(rails[port].startswith(each) for each in named)
+        ]  # fmt: skip
         if unknown or left:
             message = (
                 f"NCCL uses {join_words(unknown, 2)}, which no port here has"
@@ -412,6 +422,12 @@ def _nccl(statement: Statement) -> Iterator[_Fault]:
         message = f"NCCL looks for addresses of IPv{family}, and no rail has one"
         yield _Fault(("nccl/address_family",), message, "Name the family of the rails.", Severity.ERROR)
     yield from _nccl_transport(statement)
+
+
+def _parse_range(text: str) -> IPv4Network | IPv6Network | None:
+    """Return the prefix in which NCCL looks for addresses, None for every address and for a text that is no prefix."""
+    block = parse_block(text) if "/" in text else None
+    return ip_network(str(block)) if block is not None and block.length else None
 
 
 def _nccl_transport(statement: Statement) -> Iterator[_Fault]:
@@ -459,7 +475,7 @@ def _limits(statement: Statement) -> Iterator[_Fault]:
         *statement.facts_below("service_limit[").items(),
     ):
         text = str(value)
-        locks = "memlock" in path.lower()
+        locks = "memlock" in path.lower() and (path.startswith("service") or first_key(path) in _JOBS)
         divisor = 1024 if path.startswith("service") else 1
         if locks and is_number(text) and int(text) // divisor < _LEAST_LOCKED_KB:
             message = f"a limit of {text} for locked memory: RDMA cannot register its buffers"

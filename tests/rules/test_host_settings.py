@@ -72,6 +72,27 @@ ELSEWHERE = [
 """Faults that are reported near their lines: a statement of several lines, or one that is absent."""
 
 
+SOUND = [
+    (NCCL, r"HCA==.*", "HCA=mlx5"),
+    (NCCL, r"HCA==.*", f"HCA={','.join(f'mlx5_r{rail}' for rail in range(8))}"),
+    (NCCL, r"RANGE=.*", "RANGE=::/0"),
+    (NCCL, r"RANGE=.*", "RANGE=10.0.0.0/99"),
+    (NCCL, r"HCA==.*([\s\S]*)RANGE=.*", r"HCA==mlx5_r0:1\1QUIET=1"),
+    (LIMITS, r"\Z", "nobody soft memlock 64\n"),
+    (
+        NETPLAN,
+        r" +routes:\n +- .*\n +via: (.*)\n +table.*\n +routing-policy:\n(?: {8}.*\n)+",
+        r"      gateway4: \1\n",
+    ),
+]
+"""Settings that other hosts than those of a build have."""
+
+
+@pytest.mark.parametrize(("file", "pattern", "text"), SOUND)
+def test_sound_settings_of_other_hosts_have_no_finding(file: str, pattern: str, text: str) -> None:
+    assert list(find_host_settings(read_host(altered(file, pattern, text)))) == []
+
+
 def read_host(texts: dict[str, str]) -> Statement:
     paths = {file: f"{HOST}/{file}" for file in texts}
     device = Device(HOST, Kind.HOST, "host", texts, paths, Contents(host_files.read(texts)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,14 @@ SYSTEMS: Mapping[str, words.Network] = {
     "rhel-10": keyfile,
 }
 """Operating system, as a spec names it -> what configures its ports."""
+
+
+_ROUTED = re.compile(r"gateway[46]?\s*[:=]|(?:to|via|route\d*)\s*[:=]", re.IGNORECASE)
+
+
+def may_route(text: str) -> bool:
+    """Return whether a line that no row reads has a gateway or a route of a port."""
+    return bool(_ROUTED.match(text))
 
 
 def render(host: Host) -> dict[str, str]:
