@@ -258,6 +258,11 @@ class Statement:
             if "vrf" not in values:
                 yield from (f"{frame.PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
 
+    @property
+    def has_link_state(self) -> bool:
+        """Return whether OSPF or IS-IS runs in the default routing instance."""
+        return self.once("link state", lambda: any(self.link_state_paths()))
+
     def facts_below(self, beginning: str) -> Mapping[str, Value]:
         """Return the facts in `rest` whose paths begin with a text, such as `route_map[`."""
         section = self.remember(_sections_of, _sections_of).get(_section_of(beginning), {})
@@ -281,11 +286,25 @@ class Statement:
         return found
 
     @property
+    def port_leaves(self) -> frozenset[str]:
+        """Return the leaves of the facts of all ports; own names in them may be those of a similar device."""
+        return self.once("port leaves", lambda: _leaves_of(self.ports))
+
+    @property
+    def session_leaves(self) -> frozenset[str]:
+        """Return the leaves of the facts of all sessions."""
+        return self.once("session leaves", lambda: _leaves_of(self.sessions))
+
+    @property
     def states_quality(self) -> bool:
         """Return whether its files speak of quality of service at all, so that what they leave out is not there."""
         return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
             "pfc" in values or "trust" in values for values in self.ports.values()
         )
+
+
+def _leaves_of(subjects: Mapping[Any, Mapping[str, Value]]) -> frozenset[str]:
+    return frozenset([leaf for values in subjects.values() for leaf in values])
 
 
 def _section_of(path: str) -> str:

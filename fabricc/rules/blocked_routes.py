@@ -6,7 +6,8 @@ These are lists of a session, distances, maps of the process, and policies that 
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address, ip_network
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import route_blocks
@@ -131,25 +132,34 @@ def _is_own(statement: Statement, text: str) -> bool:
     """
     stated, _, longer = text.partition(" ")
     try:
-        prefix = ip_network(stated, strict=False)
-        aggregates = [
-            ip_network(split_list_path(path, "bgp/aggregate")[0], strict=False)
-            for path in statement.facts_below("bgp/aggregate[")
-        ]
-        loopbacks = [
-            ip_network(str(statement.rest[path]), strict=False)
-            for path in ("loopback/ipv4", "loopback/ipv6")
-            if path in statement.rest
-        ]
+        prefix = _parse_network(stated)
+        aggregates, loopbacks = statement.remember(_own_networks, _own_networks)
     except ValueError:
         return False
     if longer and statement.place.tier is not Tier.TOR:
-        aggregates.clear()
+        aggregates = []
     return any(
         each.version == prefix.version and prefix.subnet_of(each)  # type: ignore[arg-type]
         for each in (*aggregates, *loopbacks)
         if each.prefixlen
     )
+
+
+@lru_cache(1 << 10)
+def _parse_network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
+
+
+def _own_networks(
+    statement: Statement,
+) -> tuple[list[IPv4Network | IPv6Network], list[IPv4Network | IPv6Network]]:
+    """Return the aggregates and the loopbacks of a switch."""
+    aggregates = [
+        split_list_path(path, "bgp/aggregate")[0] for path in statement.facts_below("bgp/aggregate[")
+    ]
+    stated = (statement.rest.get(path) for path in ("loopback/ipv4", "loopback/ipv6"))
+    loopbacks = [str(text) for text in stated if text is not None]
+    return [*map(_parse_network, aggregates)], [*map(_parse_network, loopbacks)]
 
 
 _NUMBER = re.compile(r"\d+")
@@ -337,6 +347,8 @@ class _Unmet(NamedTuple):
 
 def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report clauses of sessions, and of connected routes, with a condition that no route there fulfills."""
+    if not statement.once(_unmet_conditions, lambda: _states_condition(statement)):
+        return
     joined = sessions_to_switches(statement, sessions)
     around = _Unmet(
         frozenset(neighbor for _, neighbor in sessions.stated),
@@ -372,6 +384,14 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 remedy,
                 word=words,
             )
+
+
+def _states_condition(statement: Statement) -> bool:
+    """Return whether some clause has a condition, or words, that may leave it without effect."""
+    return any(
+        _MATCHED.search(str(value)) or route_blocks.uninstalling_words(str(value))
+        for value in statement.facts_below("route_map[").values()
+    )
 
 
 def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wanted: str) -> str:

@@ -92,10 +92,13 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each rule of a filter that drops packets between hosts, or of sessions, by addresses or code points."""
-    flows = _flows_of_ports(statement, sessions)
+    bindings = statement.once(_bindings, lambda: _bindings(statement))
+    if not bindings:
+        return
+    flows = _flows_of_ports(statement, sessions, {port for port, _, _ in bindings})
     seen = set()
     rules = _filter_rules(statement)
-    for port, way, name in _bindings(statement):
+    for port, way, name in bindings:
         texts = rules.get(name) or policy_rules(statement.rest, name)
         every = name not in rules
         for flow in flows.get(port, ()):
@@ -113,12 +116,9 @@ def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding
             yield finding_at(BLOCKED, statement.device, path, message, group, remedy=remedy)
 
 
-def _flows_of_ports(statement: Statement, sessions: Sessions) -> Mapping[str, list[Flow]]:
+def _flows_of_ports(statement: Statement, sessions: Sessions, bound: set[str]) -> Mapping[str, list[Flow]]:
     """Return what arrives at each port of a filter: packets of its sessions, and RoCE between hosts."""
-    bound = {port for port, _, _ in _bindings(statement)}
     found: dict[str, list[Flow]] = {}
-    if not bound:
-        return found
     for key, flows in _session_flows(sessions).items():
         near = sessions.near.get(key)
         for port in bound if near else ():
@@ -286,7 +286,7 @@ def _switch_links(statement: Statement) -> set[str]:
 def _bound_filters(statement: Statement) -> dict[str, list[str]]:
     """Return the filters of ports that are not shut -> these ports."""
     bound: dict[str, list[str]] = {}
-    if not any(way in values for values in statement.ports.values() for way in _WAYS):
+    if statement.port_leaves.isdisjoint(_WAYS):
         return bound
     for port in dict.fromkeys((*statement.fars, *statement.ports)):
         for way in _WAYS:

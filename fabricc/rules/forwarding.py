@@ -182,7 +182,7 @@ _ENTERING = ("bgp/aggregate[", "bgp/network[", "bgp/redistribute")
 def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report links to known switches whose sessions carry no unicast routes, where no other protocol does."""
     yield from _without_families(statement, sessions)
-    if any(statement.link_state_paths()):
+    if statement.has_link_state:
         return
     carried: dict[str, set[str]] = {}
     first: dict[str, Key] = {}
@@ -220,7 +220,7 @@ def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Find
 
     The overlay over a link-state protocol has such sessions.
     """
-    if not any(statement.link_state_paths()):
+    if not statement.has_link_state:
         return
     empty = [
         key
@@ -270,7 +270,7 @@ def _shut_leaf(statement: Statement, port: str) -> str:
 
 def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch with addresses on links to switches, and neither a session, nor an IGP, nor a static route."""
-    if sessions.stated or sessions.listens or any(statement.link_state_paths()):
+    if sessions.stated or sessions.listens or statement.has_link_state:
         return
     if any("static_route[" in path or any(word in path for word in _PROTOCOLS) for path in statement.rest):
         return

@@ -30,7 +30,6 @@ _CODES = {
 }  # fmt: skip
 """Kind of a harm -> code."""
 _REMEDY = "Remove the setting, or set the value that the other switches have."
-_SETTING = "setting["
 
 
 def _scale_of(statement: Statement, sessions: Sessions) -> Scale:
@@ -54,11 +53,17 @@ def _scale_of(statement: Statement, sessions: Sessions) -> Scale:
 
 def _harmful_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report settings of sessions over links to other switches, each with all sessions that have it."""
+    leaves = statement.once(
+        _harmful_sessions,
+        lambda: frozenset(filter(harmful_settings.may_harm_session, statement.session_leaves)),
+    )
+    if not leaves:
+        return
     scale = _scale_of(statement, sessions)
     found: dict[tuple[str, Harm], list[Key]] = {}
     for key, values in sessions_to_switches(statement, sessions):
         for leaf, value in values.items():
-            if leaf.startswith(_SETTING) and (harm := harmful_settings.harm_of_session(leaf, value, scale)):
+            if leaf in leaves and (harm := harmful_settings.harm_of_session(leaf, value, scale)):
                 found.setdefault((leaf, harm), []).append(key)
     for (leaf, harm), keys in found.items():
         who = join_words([neighbor for _, neighbor in keys], 2)
@@ -71,9 +76,11 @@ def _harmful_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 def _harmful_processes(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report settings of the process, the daemons and the kernel."""
-    scale = _scale_of(statement, sessions)
-    for begins in harmful_settings.ABOUT:
-        for path, value in statement.facts_below(begins).items():
+    stated = [each for begins in harmful_settings.ABOUT for each in statement.facts_below(begins).items()]
+    settings = [(path, value) for path, value in stated if harmful_settings.may_harm_switch(path)]
+    if settings:
+        scale = _scale_of(statement, sessions)
+        for path, value in settings:
             harm = harmful_settings.harm_of_switch(path, value, scale)
             port = harmful_settings.port_of_kernel(path)
             if harm and (port in ("", "default") or port in statement.addresses):

@@ -118,6 +118,8 @@ def _shut_hosts(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a ToR with sessions whose ports to hosts, routed or in a VLAN, are all shut."""
     if statement.place.tier is not Tier.TOR or not sessions.runs_bgp:
         return
+    if not statement.once(_shut_hosts, lambda: _has_shut_ports(statement)):
+        return
     ports = [*_ports_to_hosts(statement), *_bridged_ports(statement)]
     shut = [port for port in ports if statement.of(port, "enabled") == "false"]
     if len(shut) > 1 and len(shut) == len(ports):
@@ -127,20 +129,26 @@ def _shut_hosts(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         yield finding_at(IDLE, statement.device, path, message, "shut hosts", Severity.WARNING, remedy)
 
 
+def _has_shut_ports(statement: Statement) -> bool:
+    ports = [*lossless_ports(statement), *(port for port in statement.ports if _is_bridged(statement, port))]
+    return sum(statement.of(port, "enabled") == "false" for port in ports) > 1
+
+
 _LONE = ("/32", "/128")
 
 
 def _lone_addresses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report ports to hosts whose address has no subnet: the host at the other end is not in it."""
-    named = {neighbor for _, neighbor in statement.sessions} | {*sessions.near.values()}
-    ports = [
+    lone = {
         port
-        for port in _ports_to_hosts(statement)
+        for port in lossless_ports(statement)
         if str(statement.ports[port].get("ipv4", "")).endswith(_LONE)
         and "unnumbered" not in statement.ports[port]
-        and port not in named
-    ]
-    if ports and defaults.states_pfc(statement.device.system):
+    }
+    if not lone or not defaults.states_pfc(statement.device.system):
+        return
+    named = {neighbor for _, neighbor in statement.sessions} | {*sessions.near.values()}
+    if ports := [port for port in _ports_to_hosts(statement) if port in lone - named]:
         message = f"{statement.name} {join_words(ports, 2)}: the address has no subnet, so no host is reached"
         remedy = "Give the port the length of the subnet that it shares with the host."
         path = f"{PORT}{ports[0]}]/ipv4"
@@ -165,10 +173,14 @@ def _bridged_ports(statement: Statement) -> list[str]:
     return [
         port
         for port, values in statement.ports.items()
-        if ("access_vlan" in values or f"{_SEGMENT_PORT}{port}]" in statement.rest)
+        if _is_bridged(statement, port)
         and port not in inner
         and not _SPARE.search(str(values.get("description", "spare")))
     ]
+
+
+def _is_bridged(statement: Statement, port: str) -> bool:
+    return "access_vlan" in statement.ports[port] or f"{_SEGMENT_PORT}{port}]" in statement.rest
 
 
 def _addressed_members(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -80,6 +80,6 @@ def _lost_loopback(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(IDLE, INTERFACES, (), _narrow_parts),
-    SwitchRule(IDLE, INTERFACES, (), _ports_without_forwarding),
+    SwitchRule(IDLE, INTERFACES, (), _ports_without_forwarding, shared=True),
     SwitchRule(IDLE, ADDRESSES, (Input.LINKS,), _lost_loopback),
 )

@@ -61,6 +61,8 @@ def _looped_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _late_announcements(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions over links that hold routes back for longer than any system does by default."""
+    if not any(leaf.startswith(settings.DELAY) for leaf in statement.session_leaves):
+        return
     found: dict[int, list[tuple[tuple[str, str], str]]] = {}
     for key, values in statement.sessions.items():
         for leaf, value in values.items() if sessions.near.get(key) else ():
@@ -94,20 +96,16 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report neighbors of sessions whose MAC address is fixed: a replaced switch or cable is not noticed."""
-    neighbors = {neighbor for _, neighbor in statement.sessions}
-    paths = [
-        path
-        for path in (
-            *statement.facts_below("routing/setting[arp "),
-            *(
-                f"{PORT}{port}]/{leaf}"
-                for port, values in statement.ports.items()
-                for leaf in values
-                if "arp " in leaf
-            ),
-        )
-        if settings.fixed_neighbor(path) in neighbors
-    ]
+    stated = [*statement.facts_below("routing/setting[arp ")]
+    if any("arp " in leaf for leaf in statement.port_leaves):
+        stated += [
+            f"{PORT}{port}]/{leaf}"
+            for port, values in statement.ports.items()
+            for leaf in values
+            if "arp " in leaf
+        ]
+    neighbors = {neighbor for _, neighbor in statement.sessions} if stated else set()
+    paths = [path for path in stated if settings.fixed_neighbor(path) in neighbors]
     if paths:
         who = settings.fixed_neighbor(paths[0])
         message = f"{statement.name}: the MAC address of the neighbor {who} is fixed: packets go to it alone"
@@ -120,11 +118,12 @@ def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report ports on which BFD notices a failure after BGP's hold time."""
     found = {}
-    for key, session in sessions.stated.items():
+    detections = statement.once(_detections_of_ports, lambda: _detections_of_ports(statement))
+    for key, session in sessions.stated.items() if detections else ():
         port, hold = sessions.near.get(key, ""), session.timers[1]
         if session.bfd == "true" and isinstance(hold, int) and hold:
-            for leaf, value in statement.ports.get(port, {}).items():
-                if (detection := settings.detection_of_port(leaf, value)) and detection > hold * 1000:
+            for leaf, detection in detections.get(port, ()):
+                if detection > hold * 1000:
                     found[port] = leaf, detection, hold
     if found:
         port, (leaf, detection, hold) = next(iter(found.items()))
@@ -135,11 +134,21 @@ def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         yield finding_at(TIMERS, statement.device, path, message, "slow BFD", Severity.WARNING, remedy)
 
 
+def _detections_of_ports(statement: Statement) -> dict[str, list[tuple[str, int]]]:
+    """Return port -> the facts by which BFD of the port notices a failure, and after how many milliseconds."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for port, values in statement.ports.items():
+        for leaf, value in values.items():
+            if detection := settings.detection_of_port(leaf, value):
+                found.setdefault(port, []).append((leaf, detection))
+    return found
+
+
 def _hidden_aggregates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report aggregates with a community by which neighbors keep them to themselves."""
     if not any(each.tier in UPPER for each in statement.fars.values()):
         return
-    for path, mark in settings.hiding_aggregates(statement.rest):
+    for path, mark in settings.hiding_aggregates(statement.facts_below):
         message = f"{statement.name}: its aggregate has the community {mark}: spines do not pass it on"
         remedy = "Announce the aggregate without the community."
         yield finding_at(
@@ -191,19 +200,12 @@ def _lone_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Findin
 
 def _detours(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report static routes to an address of a subnet of the switch whose next hop is in another one."""
-    links = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
-    own = [
-        network
-        for port in lossless_ports(statement)
-        if port not in links
-        for text in statement.addresses.get(port, [])
-        if (network := parse_network(text)) is not None
-    ]
-    for path, value in statement.facts_below("static_route[").items() if own else ():
+    for path, value in statement.facts_below("static_route[").items():
         target = parse_network(first_key(path))
         hop = parse_network(str(value).partition(" ")[0])
         if target is None or hop is None or target.prefixlen < target.max_prefixlen:
             continue
+        own = statement.remember(_subnets_of_hosts, _subnets_of_hosts)
         inside = [each for each in own if each.version == target.version and target.network_address in each]
         if inside and not any(hop.network_address in each for each in inside):
             host = target.network_address
@@ -212,6 +214,18 @@ def _detours(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
             remedy = "Remove the static route: the host is in a subnet of the switch."
             yield finding_at(IDLE, statement.device, path, message, "detour", Severity.WARNING, remedy)
+
+
+def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
+    """Return the subnets of the ports with PFC that lead to no other switch."""
+    links = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    return [
+        network
+        for port in lossless_ports(statement)
+        if port not in links
+        for text in statement.addresses.get(port, [])
+        if (network := parse_network(text)) is not None
+    ]
 
 
 def parse_network(text: str) -> IPv4Network | IPv6Network | None:

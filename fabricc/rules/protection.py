@@ -463,5 +463,5 @@ RULES = (
     SwitchRule(SLOW, ECN, (Input.PFC,), _constant_marking, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _limited_rates, shared=True),
     SwitchRule(SLOW, INTERFACES, (), _no_correction, shared=True),
-    SwitchRule(SLOW, OTHER, (), _hash_of_addresses),
+    SwitchRule(SLOW, OTHER, (), _hash_of_addresses, shared=True),
 )

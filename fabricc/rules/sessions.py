@@ -292,13 +292,16 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
     """Return the external sessions over links to other switches that are known."""
-    return [
-        (key, values)
-        for key, values in external_sessions(statement)
-        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None
-        and far.known
-        and far.tier is not Tier.HOST
-    ]
+    return statement.remember(
+        sessions_to_switches,
+        lambda one: [
+            (key, values)
+            for key, values in external_sessions(one)
+            if (far := one.fars.get(sessions.near.get(key, ""))) is not None
+            and far.known
+            and far.tier is not Tier.HOST
+        ],
+    )
 
 
 def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:

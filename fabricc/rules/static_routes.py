@@ -232,13 +232,16 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report static routes of the fabric's ports into the management network, which other lines keep apart."""
+    routes = statement.facts_below("static_route[")
+    if not routes or statement.rest.get("management/isolated") != "true":
+        return
     try:
         network = ip_interface(str(statement.rest.get("management/address", ""))).network
     except ValueError:
         return
-    for path, value in statement.facts_below("static_route[").items():
+    for path, value in routes.items():
         inside = [hop for hop in _next_hops(str(value)) if ip_address(hop) in network]
-        if inside and path.endswith("]") and statement.rest.get("management/isolated") == "true":
+        if inside and path.endswith("]"):
             message = f"{statement.name} sends packets of the fabric for {outer_key(path)} to the management network"
             remedy = "Put the route into the routing instance or table of management."
             yield finding_at(

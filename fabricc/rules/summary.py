@@ -50,6 +50,7 @@ _ORIGINS = ("bgp/aggregate[", "bgp/network[")
 _ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
 _OTHERS = ("eigrp", "rip", "mpls", "bgp/import", "bgp/setting[import", "routing/")
 """Beginnings of facts about other ways by which routes enter BGP, or get around it."""
+_BESIDE_PREFIXES = (*_ENTERING, *_OTHERS)
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
 BESIDE = ("management/access", "management/tacacs", "management/radius")
 """Beginnings of paths that only a complete configuration states in addition to its services."""
@@ -58,7 +59,7 @@ BESIDE = ("management/access", "management/tacacs", "management/radius")
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
     """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
-    alone = not defaults.exports_connected(statement.device.system) and not any(statement.link_state_paths())
+    alone = not defaults.exports_connected(statement.device.system) and not statement.has_link_state
     maps: list[tuple[str, str]] = []
     seed: tuple[str, object] | None = None
     for path, value in statement.rest.items():
@@ -67,10 +68,11 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
                 routes.append((outer_key(path), str(value), path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             prefixes.append(outer_key(path))
-        elif CONNECTED.fullmatch(path):
-            maps.append((str(value), path))
-        elif path.startswith((*_ENTERING, *_OTHERS)) and path not in STATICS:
-            alone = False
+        elif path.startswith(_BESIDE_PREFIXES):
+            if CONNECTED.fullmatch(path):
+                maps.append((str(value), path))
+            elif path not in STATICS:
+                alone = False
         elif path in SERVICES:
             services.append(path)
         elif "hash_seed" in path and _SEED.search(path):

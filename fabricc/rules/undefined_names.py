@@ -277,7 +277,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
     if not found or not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
         return
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
-    by_other = any(True for _ in statement.link_state_paths())  # which may serve the links instead
+    by_other = statement.has_link_state  # which may serve the links instead
     for each in found:
         if each.is_bgp and (by_other or not serves):
             continue
@@ -394,12 +394,7 @@ def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding
 
 def _closed_functions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report functions of EOS at sessions that return false for every route."""
-    used = {
-        match[1]
-        for values in statement.sessions.values()
-        for leaf in values
-        if (match := _FUNCTION.fullmatch(leaf))
-    }
+    used = {match[1] for leaf in statement.session_leaves if (match := _FUNCTION.fullmatch(leaf))}
     for file, text in statement.device.files.items() if used else ():
         for match in _CLOSED.finditer(text):
             if match[1] in used:

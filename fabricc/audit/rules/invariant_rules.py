@@ -203,7 +203,7 @@ def _find_breaches(
         (_find_breaches, cnp),
         lambda: tuple(_of_ports(replace(seen, reading=statement.device.reading), statement)),
     )
-    igp = any(statement.link_state_paths())
+    igp = statement.has_link_state
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design

@@ -180,6 +180,16 @@ STRICT_ROLE = "strict-mode"
 """The word of a role that refuses neighbors without one (`local-role`, RFC 9234)."""
 
 
+def may_harm_session(leaf: str) -> bool:
+    """Return whether some value of a setting of a session does harm."""
+    return any(form.fullmatch(leaf) for form, _, _ in _SESSION)
+
+
+def may_harm_switch(path: str) -> bool:
+    """Return whether some value of a setting of a whole switch does harm."""
+    return any(form.fullmatch(path) for form, _, _ in _SWITCH)
+
+
 def harm_of_session(leaf: str, value: Value, scale: Scale) -> Harm | None:
     """Return what a setting of a session does to it, None if nothing."""
     return _find_harm(_SESSION, leaf, value, scale)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
 
@@ -28,7 +28,9 @@ _SWITCH = (
 _LINES = ((re.compile(r"quiesce|system mode maintenance"), "is in maintenance: its neighbors avoid it"),)
 """Arista EOS user manual, "Maintenance Mode", and Nexus 9000 NX-OS system management guide, "GIR"."""
 _LOOPED = ("setting[loopback]", "setting[traffic-loopback]")
-_DELAY = re.compile(r"setting\[out-delay(?: (\d+))?\]")
+DELAY = "setting[out-delay"
+"""The facts of sessions that hold announcements back begin with this."""
+_DELAY = re.compile(rf"{re.escape(DELAY)}(?: (\d+))?\]")
 _LONGEST_DELAY_S = 30
 """A delay of announcements that exceeds every default (RFC 4271, section 10: 30 s for eBGP)."""
 _QUIET = re.compile(r"no logging on|logging trap (?:emergencies|alerts|critical|[012])")
@@ -87,19 +89,20 @@ _HIDING = ("no-advertise", "no-export")
 _AGGREGATES = ("bgp/aggregate[", "bgp/setting[aggregate-address ", "routing/setting[aggregate ")
 
 
-def hiding_aggregates(facts: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
-    """Yield the path of an aggregate that neighbors do not pass on, or of the map that marks it so, and the mark."""
+def hiding_aggregates(facts_below: Callable[[str], Mapping[str, Value]]) -> Iterator[tuple[str, str]]:
+    """Yield the path of an aggregate that neighbors do not pass on, or of the map that marks it so, and the mark.
+
+    Args:
+        facts_below: returns the facts of a switch whose paths begin with a text.
+    """
     for start in _AGGREGATES:
-        for path, value in facts.items():
-            if not path.startswith(start):
-                continue
+        for path, value in facts_below(start).items():
             words = str(value).split()
             if path.endswith(" community]") and words[:1] and words[0] in _HIDING:
                 yield path, words[0]
             name = words[words.index("attribute-map") + 1] if "attribute-map" in words[:-1] else ""
-            for clause, text in facts.items() if name else ():
-                if clause.startswith(f"route_map[{name}]/"):
-                    yield from ((clause, mark) for mark in _HIDING if f"community {mark}" in str(text))
+            for clause, text in facts_below(f"route_map[{name}]/").items() if name else ():
+                yield from ((clause, mark) for mark in _HIDING if f"community {mark}" in str(text))
 
 
 def quiets_log(path: str, value: object, line: str) -> bool:
