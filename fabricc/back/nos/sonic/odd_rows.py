@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.sonic.words import expand_range
@@ -61,8 +61,8 @@ _PER_LANE = 200_000
 """The fastest lane that there is, in Mb/s (IEEE 802.3dj)."""
 _FIRE_CODE = 50_000
 """The fastest ports with the Fire code, `fc` of sonic-port.yang, in Mb/s (IEEE 802.3, clause 74)."""
-_NAME = re.compile(r"Ethernet(\d+)")
-_MODE = re.compile(r"(?:^|\+)(\d+)x")
+_NAME = re.compile(r"Ethernet(\d{1,9})")
+_MODE = re.compile(r"(?:^|\+)(\d{1,9})x")
 
 
 def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
@@ -175,10 +175,10 @@ def _odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     yield from _odd_clocks(tables, isolated=isolated)
     mine = _own_addresses(tables)
     for key, row in _rows(tables, "SYSLOG_SERVER").items():
-        source = str(row.get("source", ""))
+        source = _address(str(row.get("source", "")))
         if row.get("severity") == "none":
             yield _state("SYSLOG_SERVER", key, row, "severity", "nothing is logged there")
-        if source and mine and source not in mine:
+        if source is not None and mine and source not in mine:
             yield _state("SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody")
         if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
             yield _state("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
@@ -199,28 +199,30 @@ def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow
         yield _state("NTP_SERVER", key, servers[key], "admin_state", "the clock follows no server")
     for key, row in servers.items():
         other = str(row.get("resolve_as") or key)
-        if other != key and _is_address(other) and _is_address(key):
+        stated, used = _address(key), _address(other)
+        if stated is not None and used is not None and stated != used:
             yield _state("NTP_SERVER", key, row, "resolve_as", "the clock follows another server")
 
 
-def _is_address(text: str) -> bool:
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address, which texts write in several ways; None for anything else."""
     try:
-        ip_address(text)
+        return ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
-def _own_addresses(tables: Mapping[str, Any]) -> set[str]:
+def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:
     """Return the addresses of all interfaces; none where the management port gets its own from a server."""
     if not _rows(tables, "MGMT_INTERFACE"):
         return set()
-    return {
+    texts = (
         key.partition("|")[2].partition("/")[0]
         for name in tables
         if name.endswith("INTERFACE")
         for key in _rows(tables, name)
-    }
+    )
+    return {address for text in texts if (address := _address(text)) is not None}
 
 
 # --- access -------------------------------------------------------------------------------------------
@@ -245,15 +247,16 @@ def _odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     for key, row in lists.items():
         services = row.get("services")
         services = [services] if isinstance(services, str) else services if isinstance(services, list) else []
+        services = [*map(str, services)]
         if not services:
             continue
-        guarded |= set(map(str, services)) if row.get("type") == "CTRLPLANE" else set()
+        guarded |= set(services) if row.get("type") == "CTRLPLANE" else set()
         if row.get("type") != "CTRLPLANE":
             yield _state(
                 "ACL_TABLE", key, row, "type", "caclmgrd passes over the list, which is for services"
             )
         named = set(_WORDS.findall(key.upper())) & set(_LISTED)
-        if len(named) == 1 and named.isdisjoint(map(str, services)) and set(services) <= set(_LISTED):
+        if len(named) == 1 and named.isdisjoint(services) and set(services) <= set(_LISTED):
             yield _state("ACL_TABLE", key, row, "services", f"the list does not protect {min(named)}")
     for key, row in _rows(tables, "SSH_SERVER").items():
         ports = [each.strip() for each in str(row.get("ports") or _SSH).split(",")]
@@ -296,13 +299,16 @@ def _odd_marks(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     }
     for key, row in _rows(tables, "ACL_RULE").items():
         written = str(row.get("DSCP_ACTION", ""))
-        everything = {"L4_DST_PORT", "DSCP", "SRC_IP", "DST_IP", "L4_SRC_PORT"}.isdisjoint(row)
+        everything = _ACTIONS.issuperset(row) and str(row.get("IP_PROTOCOL", _UDP)) == _UDP
         about = str(row.get("L4_DST_PORT")) == _ROCE or str(row.get("DSCP")) in points or everything
         if written and points and written not in points and about:
             yield _state("ACL_RULE", key, row, "DSCP_ACTION", "RoCE leaves its class without drops")
 
 
 _ROCE = "4791"
+_UDP = "17"
+_ACTIONS = frozenset({"PRIORITY", "DSCP_ACTION", "PACKET_ACTION", "IP_TYPE", "IP_PROTOCOL"})
+"""Fields of a rule that choose no packets, or all of RoCE."""
 
 
 # --- classes, queues and marking ----------------------------------------------------------------------
@@ -401,8 +407,7 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if "xoff" in row and limit is not None and limit < _PACKET:
             yield _state("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
     for key, row in pools.items():
-        way = key.partition("_")[0]
-        if way in ("ingress", "egress") and row.get("type") not in (None, way, "both") and way == "egress":
+        if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
             yield _state("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
     yield from _odd_uses(tables, pools, profiles)
 

@@ -132,6 +132,27 @@ def test_the_line_is_that_of_the_item_of_a_list() -> None:
 
 
 @pytest.mark.parametrize(
+    "edit",
+    [
+        _rule(DSCP_ACTION="0", IP_PROTOCOL="1"),
+        _rule(DSCP_ACTION="0", SRC_IPV6="2001:db8::/32"),
+        _rule(DSCP_ACTION="0", L4_DST_PORT_RANGE="1-1024"),
+        _both(
+            _edit("LOOPBACK_INTERFACE", "Loopback0|FC00:1::32/128"),
+            _edit("SYSLOG_SERVER", "192.0.2.20", source="fc00:1::32"),
+        ),
+        _edit("NTP_SERVER", "2001:DB8::5", resolve_as="2001:db8::5"),
+        _edit("BREAKOUT_CFG", "Ethernet" + "9" * 5000, brkout_mode="9" * 5000 + "x100G"),
+        _edit("ACL_TABLE", "X", type="CTRLPLANE", services=[["SSH"]]),
+    ],
+)
+def test_rows_that_defeat_nothing_are_silent(edit: Callable[[Tables], object]) -> None:
+    tables = _tables()
+    edit(tables)
+    assert [*find_odd_rows(tables)] == []
+
+
+@pytest.mark.parametrize(
     "value", [None, "text", 5, ["a"], {"row": "text"}, {"row": None}, {"row": {"ports": 5}}]
 )
 def test_tables_of_a_wrong_form_are_passed_over(value: object) -> None:
