@@ -204,7 +204,7 @@ class Policy(File):
             return str(name)
         feature = "pfc" if kind == "pfc" else "congestion-control"
         self.reject(line)
-        if (path := f"unread[qos {feature} profile {name}]") not in self.facts:
+        if name != GLOBAL and (path := f"unread[qos {feature} profile {name}]") not in self.facts:
             self.put(path, "no profile has this name", line)
         self.missing(nearest_line(self.root, "qos", feature), f"{feature} profile {name} is missing")
         return ""

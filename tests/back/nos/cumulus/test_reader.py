@@ -256,3 +256,18 @@ def test_servers_of_another_vrf_are_facts_in_both_forms() -> None:
             assert (
                 CUMULUS.read({FILE: form}).facts.get("management/server_vrf[syslog 192.0.2.20]") == expected
             )
+
+
+@pytest.mark.parametrize("profile", [{}, "p", None, ["p"], {"p": {}}, {"p": {"traffic-class": None}}])
+@pytest.mark.parametrize("kind", ["egress-scheduler", "egress-shaper", "link-pause", "remark"])
+def test_a_profile_of_a_port_may_be_empty(kind: str, profile: object) -> None:
+    bound = {"swp1": {"type": "swp", "qos": {kind: {"profile": "p"}}}}
+    text = yaml.safe_dump([{"set": {"interface": bound, "qos": {kind: profile}}}], sort_keys=False)
+    assert CUMULUS.read({FILE: text}).facts[f"interface[swp1]/qos_setting[{kind}]"] == "profile p"
+
+
+def test_the_profile_of_all_ports_is_always_there() -> None:
+    kinds = ("egress-scheduler", "egress-shaper", "link-pause", "remark", "pfc", "congestion-control")
+    bound = {"swp1": {"type": "swp", "qos": {kind: {"profile": "default-global"} for kind in kinds}}}
+    text = yaml.safe_dump([{"set": {"interface": bound}}], sort_keys=False)
+    assert not any(path.startswith("unread[qos") for path in CUMULUS.read({FILE: text}).facts)

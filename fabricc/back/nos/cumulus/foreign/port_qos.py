@@ -53,7 +53,7 @@ def expand_profiles(text: str, file: str, reading: Reading) -> None:
         reading.put(path, value, file, line)
 
     for port, kind, name, line in bound:
-        settings = profiles.get((kind, name))
+        settings = profiles.get((kind, name), [] if name == GLOBAL else None)
         if settings is None and (path := f"unread[qos {kind} profile {name}]") not in reading.facts:
             put(path, "no profile has this name", line)
         for leaf, value, at in _port_facts(kind, settings or [], line):
@@ -80,12 +80,12 @@ def _port_facts(kind: str, settings: list[_Setting], line: int) -> Iterator[tupl
     elif kind == "egress-scheduler":
         weights: dict[str, tuple[str, int]] = {}
         modes: dict[str, str] = {}
-        for (*words, value), at in ((list(each.words), each.line) for each in settings):
-            if len(words) == 3 and words[0] == "traffic-class":
-                for queue in expand_members(words[1]):
-                    if words[2] == "bw-percent":
-                        weights[queue] = value, at
-                    elif words[2] == "mode":
+        for words, at in settings:
+            match words:
+                case ("traffic-class", numbers, "bw-percent", value):
+                    weights |= dict.fromkeys(expand_members(numbers), (value, at))
+                case ("traffic-class", numbers, "mode", value):
+                    for queue in expand_members(numbers):
                         modes[queue] = value
                         weights.setdefault(queue, ("", at))
         for queue, (percent, at) in weights.items():
