@@ -225,7 +225,8 @@ _COMMON = 3
 def _lacking_switches(fabric: Switches) -> Iterator[Report]:
     """Report ToRs and spines without LLDP or a routing instance of management, which nearly all of one system have.
 
-    One that lacks all that the others have in common is of another kind, such as a gateway.
+    One that lacks all that the others have in common is of another kind, such as a gateway; what all of several
+    switches of a tier lack is their design.
     """
     groups: dict[str, list[str]] = {}
     for name, summary in fabric.summaries.items():
@@ -238,7 +239,11 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
             lost = shared - set(fabric.summaries[name].common)
             if len(lost) == len(shared) > 1:
                 continue
+            peers = [fabric.summaries[each] for each in names if each != name]
+            peers = [each for each in peers if each.tier is fabric.summaries[name].tier]
             for path in sorted(lost):
+                if peers and not any(path in each.common for each in peers):
+                    continue
                 what, remedy = COMMON[path]
                 others = f"{counts[path]:,} of {len(names):,} switches"
                 message = f"{name} has no {what}, which {others} of its system have"

@@ -67,9 +67,7 @@ def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 
 
 def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report imports of a ToR from other switches that permit its own prefixes alone."""
-    if statement.place.tier is not Tier.TOR:
-        return
+    """Report imports from other switches that permit own prefixes alone, such as a policy of exports."""
     joined = sessions_to_switches(statement, sessions)
     for name in dict.fromkeys(str(values.get("import", "")) for _, values in joined):
         lists: dict[str, list[str]] = {}
@@ -661,7 +659,7 @@ def _wide_aggregates(fabric: Switches) -> Iterator[Report]:
 
 RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
-    SwitchRule(REFUSED, POLICY, (Input.TIER, Input.LINKS), _own_imports),
+    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _own_imports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),

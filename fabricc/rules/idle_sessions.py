@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
-from fabricc.facts.statement import session_path
 from fabricc.rules.announcements import POINTLESS
-from fabricc.rules.blocked_routes import permits_none
 from fabricc.rules.findings import finding_at
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import POLICY, Input, SwitchRule
@@ -23,31 +19,6 @@ if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Sessions
-
-_LISTED = re.compile(r"prefix_list (\S+)")
-
-
-def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report imports from other switches that permit own prefixes alone, such as a policy of exports."""
-    found: dict[str, list[Key]] = {}
-    for key, values in sessions_to_switches(statement, sessions):
-        found.setdefault(str(values.get("import", "")), []).append(key)
-    for name, keys in found.items():
-        clauses = [
-            str(value)
-            for path, value in statement.facts_below(f"route_map[{name}]/").items()
-            if is_number(split_list_path(path, "route_map")[1])
-        ]
-        lists = [_LISTED.search(each) for each in clauses if each.startswith("permit")]
-        if lists and all(each and permits_none(statement, each[1], "in", {}) for each in lists):
-            who = join_words([neighbor for _, neighbor in keys], 2)
-            message = f"{statement.name} accepts no route from {who}: {name} permits its own prefixes alone"
-            remedy = "Import by a policy that permits the prefixes of the fabric."
-            path = session_path(keys[0], "import")
-            yield finding_at(
-                REFUSED, statement.device, path, message, "import of own prefixes", Severity.WARNING, remedy
-            )
-
 
 _FAMILY = "bgp/family["
 
@@ -88,7 +59,6 @@ def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 
 RULES = (
-    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _own_imports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _families_off),
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _empty_maps),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip_address
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -247,6 +248,7 @@ def _ports_of_other_instances(statement: Statement, sessions: Sessions) -> Itera
         if session.enabled
         and key[1] in statement.ports
         and scope_of(str(statement.of(key[1], "vrf") or "")) != scope_of(key[0])
+        and (statement.of(key[1], "vrf") or _has_own_file(statement, key))
     ]
     for vrf, port in moved:
         where = str(statement.of(port, "vrf") or "default")
@@ -257,6 +259,22 @@ def _ports_of_other_instances(statement: Statement, sessions: Sessions) -> Itera
         paths = (f"{PORT}{port}]/vrf", session_path((vrf, port), "remote_asn"))
         remedy = "Move the port or the session to the other routing instance."
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+
+
+def _has_own_file(statement: Statement, key: Key) -> bool:
+    """Return whether the port of a session is stated where its routing instance would be.
+
+    The file of FRR's daemon has ports, and not their routing instances, which are the kernel's.
+    """
+    if defaults.states_addresses_in_one_file(statement.device.system):
+        return True
+    lines = statement.device.reading.lines
+    file = next((lines[path][0] for leaf in _REMOTE if (path := session_path(key, leaf)) in lines), "")
+    paths = (f"{PORT}{key[1]}]/{leaf}" for leaf in statement.ports[key[1]])
+    return any(lines[path][0] != file for path in paths if path in lines)
+
+
+_REMOTE = ("remote_asn", "remote_kind")
 
 
 def _sessions_outside(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:

@@ -41,6 +41,10 @@ _LOOPBACKS = ("lo", "loopback0")
 """Names of the interface whose addresses are stated as those of the switch."""
 
 
+_NEAR_HOP = 1
+"""The number of hops of a session over a link, as without a statement."""
+
+
 class SessionValues(NamedTuple):
     """The statements of one end of a session; equal ones are one object.
 
@@ -122,7 +126,7 @@ def sessions_of(statement: Statement) -> Sessions:
             enabled=values.get("enabled") != "false",
             passive=not _WAITS.isdisjoint(values) and _waits_for_peer(values),
             source=_source_addresses(statement, str(values.get("update_source", ""))),
-            multihop="multihop" in values,
+            multihop=values.get("multihop", _NEAR_HOP) != _NEAR_HOP,
             role=str(values.get("setting[local-role]", "")),
             bfd_waits=bfd_waits,
         )

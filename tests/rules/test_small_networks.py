@@ -6,7 +6,12 @@ import pytest
 
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.statement import Tier
+from fabricc.rules.registry import run_fabric_rules
+from fabricc.rules.rule import Switches
 from tests.audit import ours
+from tests.audit.faults.fabric import audit_altered, build_texts
+from tests.rules.test_announcements import make_summary
 
 OSPF = """\
 hostname {name}
@@ -259,3 +264,55 @@ def test_a_routing_instance_of_management_that_is_not_there_is_found() -> None:
     device = ours.switch_device("leaf1", "junos", {"juniper.conf": text})
     found = [each for each in find_all(ours.infer_fabric({"leaf1": device})) if each.code == "FAB9060"]
     assert [each.line for each in found] == [7]
+
+
+FRR = """\
+hostname leaf1
+interface swp60
+ description to firewall
+router bgp 65001
+ neighbor swp1 interface remote-as external
+router bgp 65555 vrf RED
+ neighbor swp60 interface remote-as external
+"""
+
+
+@pytest.mark.parametrize(("interfaces", "count"), [("", 0), ("auto swp60\niface swp60\n    mtu 9100\n", 1)])
+def test_the_daemon_of_routes_alone_does_not_show_the_instance_of_a_port(interfaces: str, count: int) -> None:
+    texts = {"frr.conf": FRR} | ({"interfaces": interfaces} if interfaces else {})
+    device = ours.switch_device("leaf1", "frr", texts)
+    found = [each for each in find_all(ours.infer_fabric({"leaf1": device})) if each.code == "FAB9679"]
+    assert len(found) == count
+
+
+@pytest.mark.parametrize(("hops", "differs"), [("", True), (" 1", False), (" 2", True)])
+def test_one_hop_is_that_of_a_session_over_a_link(hops: str, differs: bool) -> None:
+    bfd = "   neighbor 10.0.0.{other} bfd\n   address-family evpn"
+    texts = network_of(EVPN.replace("   address-family evpn", bfd, 1))
+    texts["left"] = texts["left"].replace(" bfd\n", f" bfd\n   neighbor 10.0.0.1 ebgp-multihop{hops}\n", 1)
+    assert any("counts several hops" in message for message in audit_texts(texts).values()) == differs
+
+
+@pytest.mark.parametrize("system", ["eos", "frr"])
+def test_an_import_of_own_prefixes_is_reported_once(system: str) -> None:
+    name = "rack001-leaf"
+    texts = {
+        file: text.replace("route-map FROM-UPSTREAM in", "route-map TO-UPSTREAM in")
+        for file, text in build_texts(system, "plain")[name].items()
+    }
+    found = [each.message for each in audit_altered(system, {name: texts}) if each.code == "FAB9664"]
+    assert len(found) == 1, found
+
+
+def test_what_all_spines_lack_is_their_design() -> None:
+    lldp = ("lldp/interval_s",)
+    summaries = {f"lf{n}": make_summary(Tier.TOR, ())._replace(system="eos", common=lldp) for n in range(9)}
+    for bare, count in (("x1 x2", 0), ("x1", 1)):
+        spines = {
+            name: make_summary(Tier.SPINE, ())._replace(system="eos", common=() if name in bare else lldp)
+            for name in ("x1", "x2")
+        }
+        both = summaries | spines
+        fabric = Switches(both, lambda _: both, lambda _: (), lambda _: None)  # noqa: B023
+        found = [each for each in run_fabric_rules(fabric) if "LLDP" in each.message]
+        assert len(found) == count
