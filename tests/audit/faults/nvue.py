@@ -25,6 +25,8 @@ def _change(*edits: tuple[str, str], count: int = 0) -> Fault:
 
 
 _QOS = r"^    qos:\n"
+_LOGIN = r"^      ssh-server:\n"
+_BESIDE = r"^( +)(path-selection:\n)"
 _LINK = r"(description: x0\d swp\d+\n(?:.*\n)*?        qos:\n)"
 _GROUP, _OUT = r"^( +)(bfd:\n +detect)", r"^( +)(outbound:\n)"
 _GLOBAL, _FAMILY = r"^( +)(multipaths:\n)", r"^( +)(policy:\n +inbound:)"
@@ -55,7 +57,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "a loopback in the VRF of management": ("all", _change((r"^(      lo:\n        ip:\n)", r"\1          vrf: mgmt\n"))),
     "a management port that is shut": ("all", _change((r"^      eth0:\n", r"\g<0>        link:\n          state:\n            down: {}\n"))),
     "no loopback": ("tor", _change((r"^(      lo:\n)        ip:\n          address:\n            \S+: \{\}\n", r"\1"))),
-    "the own number of another process": ("all", _change((r"^( +)(path-selection:\n)", r"\1autonomous-system: 65001\n\1\2"))),
+    "the own number of another process": ("all", _change((_BESIDE, r"\1autonomous-system: 65001\n\1\2"))),
     "unreachable by distance": ("all", _change((_GLOBAL, r"\1admin-distance:\n\1  external: 255\n\1  internal: 255\n\1\2"))),
     "a family that is off": ("tor", _change((r"(ipv4-unicast:\n +aggregate-route:\n(?:.*\n){2}\s+enable:) 'on'", r"\1 'off'"))),
     "communities that are not sent": ("all", _change((_FAMILY, r"\1community-advertise:\n\1  regular: 'off'\n\1\2"))),
@@ -77,6 +79,16 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "logs by another VRF": ("all", _change((r"(protocol: udp\n +vrf:) mgmt", r"\1 default"))),
     "time by another VRF": ("all", _change((r"(ntp:\n +)mgmt:", r"\1default:"))),
     "a wrong neighbor address": ("tor", _change((r"^( +)10\.64\.(\d+)\.0:$", r"\g<1>10.64.\g<2>.1:"), count=1)),
+    "a link with the type of a bond": ("tor", _change((r"(description: x0\d swp\d+\n(?:.*\n)*?        type:) swp", r"\1 bond"), count=1)),
+    "a group that neighbors do not name": ("all", _change((r"^( +)(UPSTREAM|DOWNSTREAM|[A-Z-]+):(\n\s+address-family:\n(?:.*\n)+?\s+policy:)", r"\1\2S:\3"))),
+    "an identifier of zero": ("all", _change((r"router-id: \S+", "router-id: 0.0.0.0"))),
+    "an identifier of nobody": ("all", _change((_BESIDE, r"\1router-id: 10.255.255.9\n\1\2"))),
+    "SSH on a closed port": ("all", _change((_LOGIN, r"\g<0>        port:\n          '2222': {}\n"))),
+    "an API on a closed port": ("all", _change((r"^      api:\n", r"\g<0>        port: 8080\n"))),
+    "only another account over SSH": ("all", _change((_LOGIN, r"\g<0>        allow-users:\n          nobody: {}\n"))),
+    "no login for the operator": ("all", _change((_LOGIN, r"\g<0>        deny-users:\n          netops: {}\n"))),
+    "no rule of the loopback": ("all", _change((r"(FABRICC-ACCESS:\n        rule:\n)          '10':\n(?:            .*\n)+", r"\1"))),
+    "a map to nobody's next hop": ("tor", _change((r"^    router:\n", r"\g<0>      pbr:\n        map:\n          AWAY:\n            rule:\n              '10':\n                action:\n                  nexthop-group:\n                    HOPS: {}\n"))),
     "few packets of BGP": ("all", _change((r"^      control-plane:\n", r"\g<0>        policer:\n          bgp:\n            burst: 1\n            rate: 1\n            state: 'on'\n"))),
 }  # fmt: skip
 """Each is found at the line that it changes."""

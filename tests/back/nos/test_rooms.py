@@ -54,6 +54,7 @@ ROOMS = {
     "reclaim": "sonic",
     "odd_rows": "sonic",
     "foreign/port_qos": "cumulus",
+    "foreign/idle": "cumulus",
 }
 """Module -> the systems that have it. Modules of one name have one topic."""
 

@@ -22,7 +22,7 @@ from fabricc.back.nos.cumulus import (
     tenants,
     words,
 )
-from fabricc.back.nos.cumulus.foreign import beyond, port_qos
+from fabricc.back.nos.cumulus.foreign import beyond, idle, port_qos
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, Release, gaps, release_of
 from fabricc.back.nos.exec_commands import ExecLine, exec_lines, exec_pattern, matching_lines
 from fabricc.back.nos.frr import IGNORABLE
@@ -97,6 +97,7 @@ def read(files: Mapping[str, str]) -> Reading:
         reader(startup.release_in(startup.parse_startup(text))).read_file(words.FILE, text, reading)
         beyond.read_again(text, words.FILE, reading)
         port_qos.expand_profiles(text, words.FILE, reading)
+        idle.state_idle(text, words.FILE, reading)
         interfaces.finish_isolation(reading)
         if reading.facts.get(words.SHUT_MANAGEMENT) == "false":
             reading.put("management/enabled", "false", *reading.lines[words.SHUT_MANAGEMENT])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
@@ -25,7 +26,7 @@ from fabricc.fabric.facts import Value, clause_text, format_boolean
 from fabricc.fabric.routing import Clause, Spreading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from fabricc.back.nos.cumulus.limits import Release
 
@@ -205,12 +206,24 @@ class _Bgp(File):
             str(name): self._group_values(str(name), s)
             for name, s in table_entries_at(process, "peer-group").items()
         }
+        self._put_unused_group(process, groups)
         for name, neighbor in table_entries_at(process, "neighbor").items():
             self._put_neighbor(str(name), neighbor, groups, nearest_line(process, "peer-group"))
         checks = [group["ttl_security_hops"] for group in groups.values() if "ttl_security_hops" in group]
         for value, line in checks:
             checked = value == TTL_SECURITY_HOPS and len(checks) == len(groups)
             self.agree("bgp/ttl_security", format_boolean(checked), line)
+
+    def _put_unused_group(self, process: Scope, groups: Collection[str]) -> None:
+        """State a group that no neighbor names, where neighbors name an undefined one with a similar name."""
+        neighbors = table_entries_at(process, "neighbor").values()
+        named = {str(each.values["group"][0]) for each in neighbors if "group" in each.values}
+        unused = {str(name): scope.line for name, scope in table_entries_at(process, "peer-group").items()}
+        for name in named & unused.keys():
+            del unused[name]
+        for name in sorted(named.difference(groups)):
+            for similar in get_close_matches(name, unused, n=1):
+                self.put(f"unread[peer-group {similar}]", f"the neighbors name {name}", unused[similar])
 
     def _put_family(self, family: str, scope: Scope) -> None:
         """One address family; what it states must be what the other states."""
@@ -272,7 +285,9 @@ class _Bgp(File):
                     self._note_missing("route-map", str(value))
                 if facts.setdefault(fact, (value, line))[0] != value:
                     self.missing(line, f"{fact} differs between the address families")
-        facts["families"] = (",".join(active), nearest_line(group, "address-family"))
+        shut = next((line_of(each) for each in parts.values() if each.values.get("on")), 0)
+        place = nearest_line(group, "address-family") if active else shut or group.line
+        facts["families"] = (",".join(active), place)
         if "password" in group.values:
             facts["secret"] = group.values["password"]
         if ttl := scope_at(group, "ttl-security"):

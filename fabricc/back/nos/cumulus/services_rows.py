@@ -372,6 +372,9 @@ def _finish_access(file: File, root: Scope) -> None:
             causes = (unbound, other, first, opening, elsewhere)
             line = next(filter(None, () if shut else causes), next(iter(networks.values())))
             file.put("management/access", *(("", early) if shut and early else (value, line)))
+            if shut and not {"", "tcp"} & own:  # the rule of the loopback stands before all others
+                why = f"{name} denies it before it permits {services.ITSELF['ipv4']}"
+                file.put("unread[the API on the loopback]", why, next(iter(rules.values())).line)
         elif name == services.ACCESS and early and not _find_unbound(root, name, bound, lists):
             file.put("management/access", "", early)
     for name, scope in bound.items():

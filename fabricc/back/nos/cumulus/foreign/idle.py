@@ -1,0 +1,166 @@
+"""Statements of NVUE that have no effect beside the others: types of ports, logins, ports of services, policy routing.
+
+The words are those of NVIDIA's NVUE reference; a packet that no rule of `acl-default-whitelist` permits is dropped
+(NVIDIA, "Firewall Rules").
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.foreign.beyond import list_statements
+from fabricc.back.nos.cumulus.words import CONTROL_PLANE_LISTS, LOOPBACK, OWN_ACCOUNT
+from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Reading
+
+    _Words = tuple[str, ...]
+    _Lines = Mapping[_Words, int]
+
+_GATE = re.compile(
+    r"\btype:? ['\"]?bond|(?:allow|deny)-users|ssh-server:?\s|\bapi:?\s|tacacs|radius|\bpbr\b|\brouter-id\b"
+)
+_FRONT = re.compile(r"swp\d+(?:s\d+)?")
+_PLAIN = re.compile(r"[\w.-]+")
+_SSH, _API = ("system", "ssh-server"), ("system", "api")
+_USER = ("system", "aaa", "user")
+_AAA = ("system", "aaa")
+_PROTOCOLS = ("tacacs", "radius")
+_SERVERS = tuple((*_AAA, protocol) for protocol in (*_PROTOCOLS, "ldap"))
+_OPENED = ("22", "80", "179", "443", "8765", "9339")
+"""Ports of services that the default list opens."""
+_WHITELIST = CONTROL_PLANE_LISTS[1]
+_PORT = ("match", "ip", "tcp", "dest-port")
+_ROUTER_ID = ("router", "bgp", "router-id")
+_NOBODY = "0.0.0.0"
+
+
+def state_idle(text: str, file: str, reading: Reading) -> None:
+    """Add a fact for each statement without effect; no plan has one."""
+    if not _GATE.search(text):
+        return
+    lines: dict[_Words, int] = {}
+    for node in list_statements(text):
+        lines.setdefault(node.key, node.line)
+    for find in (
+        _find_types,
+        _find_logins,
+        _find_servers,
+        _find_services,
+        _find_policy_routing,
+        _find_identifiers,
+    ):
+        for subject, why, line in find(lines):
+            if (path := f"unread[{subject}]") not in reading.facts:
+                reading.put(path, why, file, line)
+
+
+def _select(lines: _Lines, *start: str) -> Iterator[tuple[_Words, int]]:
+    """Yield what follows some words, and the line."""
+    for words, line in lines.items():
+        if words[: len(start)] == start and len(words) > len(start):
+            yield words[len(start) :], line
+
+
+def _find_types(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    bonds = {words[0] for words, _ in _select(lines, "interface") if words[1:2] == ("bond",)}
+    for words, line in _select(lines, "interface"):
+        if words[1:] == ("type", "bond") and _FRONT.fullmatch(words[0]) and words[0] not in bonds:
+            yield f"type bond of {words[0]}", "the name is that of a port, and it has no members", line
+
+
+def _find_logins(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield lists of who may log in over SSH that leave accounts of the switch without their purpose."""
+    allowed = {words[0]: line for words, line in _select(lines, *_SSH, "allow-users")}
+    denied = {words[0]: line for words, line in _select(lines, *_SSH, "deny-users")}
+    accounts = {words[0] for words, _ in _select(lines, *_USER)} | {OWN_ACCOUNT}
+    keyed = {words[0] for words, _ in _select(lines, *_USER) if words[1:3] == ("ssh", "authorized-key")}
+    others = any(words[:3] in _SERVERS for words in lines)  # accounts of servers are not in the file
+    if keyed and not others and accounts.isdisjoint(allowed) and all(map(_PLAIN.fullmatch, allowed)):
+        for line in [*allowed.values()][:1]:
+            yield "ssh-server allow-users", "no account of the switch is among them", line
+    for name in sorted(keyed & {*denied}):
+        yield f"the SSH key of {name}", "the SSH server denies the account", denied[name]
+
+
+def _find_servers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield servers for logins without a secret, whichever key of the release names them."""
+    for protocol in _PROTOCOLS:
+        above = (*_AAA, protocol)
+        servers: dict[str, list[tuple[_Words, int]]] = {}
+        for words, line in _select(lines, *above, "server"):
+            servers.setdefault(words[0], []).append((words[1:], line))
+        if any(words[0] == "secret" for words, _ in _select(lines, *above)):
+            continue
+        for name, stated in servers.items():
+            if not any(words[:1] == ("secret",) for words, _ in stated):
+                host = next((words[1] for words, _ in stated if words[:1] == ("host",) and words[1:]), name)
+                yield f"{protocol} server {host}", "it has no secret", stated[0][1]
+
+
+def _find_services(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield other ports of SSH and the API that no list opens before the default one drops the rest."""
+    bound = {words[0] for words, _ in _select(lines, "system", "control-plane", "acl") if "inbound" in words}
+    if _WHITELIST not in bound:
+        return
+    opened = {*_OPENED}
+    for name in bound - {*CONTROL_PLANE_LISTS}:
+        rules: dict[str, list[_Words]] = {}
+        for words, _ in _select(lines, "acl", name, "rule"):
+            rules.setdefault(words[0], []).append(words[1:])
+        for rule in rules.values():
+            if ("action", "permit") in (words[:2] for words in rule):
+                ports = {words[4] for words in rule if words[:4] == _PORT and len(words) > 4}
+                if not ports or not all(map(is_number, ports)):
+                    return  # a rule about more than single ports
+                opened |= ports
+    for what, above in (("ssh-server", _SSH), ("api", _API)):
+        for words, line in _select(lines, *above, "port"):
+            if is_number(words[0]) and words[0] not in opened:
+                yield f"{what} port {words[0]}", f"no access list opens it before {_WHITELIST}", line
+
+
+def _find_policy_routing(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield maps of policy routing that are not defined, or lead to a group that is not."""
+    maps = {words[0] for words, _ in _select(lines, "router", "pbr", "map")}
+    groups = {
+        word
+        for words in lines
+        if words[:1] == ("router",) and "nexthop" in "".join(words[1:2])
+        for word in words
+    }
+    for words, line in _select(lines, "router", "pbr", "map"):
+        match words:
+            case (name, "rule", _, "action", "nexthop-group", group, *_) if group not in groups:
+                yield f"pbr map {name}", f"the next-hop group {group} is not defined", line
+    for words, line in _select(lines, "interface"):
+        match words:
+            case (_, "router", "pbr", "map", name, *_) if name not in maps:
+                yield f"pbr map {name}", "no map has this name", line
+
+
+def _find_identifiers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield identifiers of zero, which no router has (RFC 6286), and one of the default VRF that no address backs."""
+    stated: dict[_Words, tuple[str, int]] = {}
+    for words, line in lines.items():
+        if words[:-1] == _ROUTER_ID or (words[:1] == ("vrf",) and words[2:-1] == _ROUTER_ID):
+            stated[words[:-1]] = words[-1], line
+            if words[-1] == _NOBODY:
+                yield f"router-id {_NOBODY}", "no router has this identifier (RFC 6286)", line
+    own, inner = stated.get(_ROUTER_ID), stated.get(("vrf", "default", *_ROUTER_ID))
+    if own and inner and inner[0] not in (own[0], _NOBODY):
+        addresses = {
+            (words[0], words[-1].partition("/")[0])
+            for words, _ in _select(lines, "interface")
+            if "address" in words
+        }
+        if (LOOPBACK, own[0]) in addresses and inner[0] not in {address for _, address in addresses}:
+            yield (
+                "router bgp router-id",
+                f"the default VRF has {inner[0]}, no address of the switch",
+                inner[1],
+            )

@@ -1,0 +1,65 @@
+"""Statements of NVUE that have no effect beside the others, and their correct forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.back.nos.cumulus import CUMULUS
+
+_GUARD = (
+    "system control-plane acl acl-default-whitelist inbound", "system control-plane acl OWN inbound",
+    "acl OWN rule 10 action permit", "acl OWN rule 10 match ip tcp dest-port 22",
+)  # fmt: skip
+_KEY = ("system aaa user netops ssh authorized-key a key AAAA",)
+_ON = ("router bgp enable on", "vrf default router bgp enable on")
+_LOOPBACK = (*_ON, "interface lo ip address 10.0.0.1/32", "router bgp router-id 10.0.0.1")
+_MAP = ("interface swp1 router pbr map AWAY", "router pbr map AWAY rule 10 action nexthop-group HOPS")
+_GROUP = "vrf default router bgp peer-group"
+_NAMED = "vrf default router bgp neighbor 10.0.0.9 peer-group"
+
+FAULTS = [
+    (("interface swp1 type bond",), 0),
+    ((*_KEY, "system ssh-server allow-users nobody"), 1),
+    ((*_KEY, "system ssh-server deny-users netops"), 1),
+    (("system aaa tacacs server 1 host 192.0.2.1",), 0),
+    ((*_GUARD, "system ssh-server port 2222"), 4),
+    ((*_GUARD, "system api port 8080"), 4),
+    (_MAP, 1),
+    (("interface swp1 router pbr map AWAY",), 0),
+    (("router bgp router-id 0.0.0.0",), 0),
+    ((*_LOOPBACK, "vrf default router bgp router-id 10.0.0.2"), 4),
+    (( *_ON, f"{_GROUP} UPSTREAMS bfd enable on",
+      f"{_NAMED} UPSTREAM"), 2),
+]  # fmt: skip
+CORRECT = [
+    ("interface swp1 type bond", "interface swp1 bond member swp2"),
+    ("interface bond1 type bond", "interface swp1 type swp"),
+    (*_KEY, "system ssh-server allow-users netops", "system ssh-server deny-users cumulus"),
+    (*_KEY, "system ssh-server allow-users other", "system aaa tacacs server 1 secret x"),
+    (*_KEY, "system ssh-server allow-users admin*"),
+    (*_GUARD, "acl OWN rule 10 match ip tcp dest-port 2222", "system ssh-server port 2222"),
+    (*_GUARD, "acl OWN rule 20 action permit", "acl OWN rule 20 match ip source-ip 192.0.2.0/24",
+     "system ssh-server port 2222"),
+    (_GUARD[1], "system ssh-server port 2222"),
+    (*_MAP, "router nexthop group HOPS via 10.0.0.2"),
+    (*_LOOPBACK, "vrf default router bgp router-id 10.0.0.1", "vrf red router bgp router-id 10.0.0.3"),
+    ( *_ON, f"{_GROUP} UPSTREAM bfd enable on",
+     f"{_GROUP} SPARE bfd enable on", f"{_NAMED} UPSTREAM"),
+]  # fmt: skip
+
+
+def state_unread(statements: tuple[str, ...]) -> dict[str, int]:
+    """Return what has no effect in commands, and the place of its command."""
+    text = "".join(f"nv set {each}\n" for each in statements)
+    reading = CUMULUS.read({"startup.yaml": text})
+    return {path: reading.lines[path][1] - 1 for path in reading.facts if path.startswith("unread[")}
+
+
+@pytest.mark.parametrize(("statements", "at"), FAULTS)
+def test_a_statement_without_effect_is_found_at_its_line(statements: tuple[str, ...], at: int) -> None:
+    assert [*state_unread(statements).values()] == [at]
+
+
+@pytest.mark.parametrize("statements", CORRECT)
+def test_a_statement_with_its_purpose_is_silent(statements: tuple[str, ...]) -> None:
+    assert state_unread(statements) == {}
