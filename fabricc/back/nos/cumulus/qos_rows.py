@@ -138,6 +138,7 @@ class Policy(File):
         self.bound: set[str] = set()
         self.roce = _is_roce_alone(self.qos)
         self._stated: dict[tuple[Value, Value], list[Stated]] = {}
+        self._bindings: dict[str, list[tuple[int, str, int]]] = {}
 
     def port(self, name: str, port: Scope) -> None:
         """State the policy of a port: what it is bound to, else what is global."""
@@ -172,12 +173,22 @@ class Policy(File):
             self.put(paths["watchdog"], *port.values["watchdog"])
         elif pfc:
             line = port.values["pfc profile"][1]
+            if isinstance(speed := port.values.get("speed_gbps", (0, 0))[0], int) and speed:
+                self._bindings.setdefault(pfc, []).append((speed, paths["headroom/xoff_bytes"], line))
             self.put(paths["watchdog"], *port.values.get("watchdog", ("false", line)))
         elif "watchdog" in port.values:
             self.reject(port.values["watchdog"][1])
         for number in self.queues if pfc and not marking else ():
             for leaf in _THRESHOLDS:
                 lines[paths[f"queue[{number}]/{leaf}"]] = (file, port.line)
+
+    def place_bindings(self) -> None:
+        """Place the headroom of faster ports at the line that names the profile, if slower ports share it."""
+        for bindings in self._bindings.values():
+            slowest = min(speed for speed, _, _ in bindings)
+            for speed, path, line in bindings:
+                if speed > slowest and path in self.lines:
+                    self.lines[path] = (self.document.file, line)
 
     def _state_mapping(self, name: str, port: Scope) -> None:
         """State a port with its own mapping; it trusts no field if all packets go to the default class."""
@@ -296,6 +307,7 @@ def finish(policy: Policy) -> None:
     _finish_roce(policy, qos)
     _finish_trimming(policy, root)
     _finish_pools(policy, qos)
+    policy.place_bindings()
     _finish_pfc(policy)
     _finish_buffers(policy, qos)
     _finish_marking(policy)
