@@ -149,8 +149,8 @@ def _session_scope(session: Scope, *, group: bool) -> Scope:
         if "originated" in stored:
             stored.setdefault("default_originate", ("all", stored.pop("originated")[1]))
         if "announced" in stored and "condition" in stored:
-            own, (others, line) = stored.pop("announced")[0], stored.pop("condition")
-            stored["setting[advertise-map]"] = f"{own} {others}", line
+            (own, first), (others, second) = stored.pop("announced"), stored.pop("condition")
+            stored["setting[advertise-map]"] = f"{own} {others}", min(first, second)
         if "allowed" in stored:
             stored.setdefault("allow_as_in", (sessions.ALLOWED_AS, stored.pop("allowed")[1]))
         found.values |= {
