@@ -134,7 +134,7 @@ _FORMS = (
 )
 
 
-_ODD = re.compile(r"([A-Z_]+)\|(\S+) (.+?), so (.+)")
+_ODD = re.compile(r"([A-Z_]+)\|(\S+) (.+?), so (.+)", re.DOTALL)
 """A row of SONiC's tables with its effect (`odd_rows.py`)."""
 _KINDS = {
     "PORT": "speed", "BREAKOUT_CFG": "number", "DEVICE_METADATA": "number", "FEATURE": "number",

@@ -11,6 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.sonic.words import expand_range
+from fabricc.base.documents.document import clip
 from fabricc.base.numbers import whole_number
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _number(row: Mapping[str, Any], field: str) -> int | None:
 
 def _state(table: str, key: str, row: Mapping[str, Any], field: str, effect: str) -> OddRow:
     value = row.get(field)
-    shown = ",".join(map(str, value)) if isinstance(value, list) else value
+    shown = clip(",".join(map(str, value)) if isinstance(value, list) else str(value))
     item = str(value[0]) if isinstance(value, list) and value else ""
     return OddRow(f"{table}|{key} {field}: {shown}, so {effect}", table, key, field, item)
 
@@ -73,7 +74,7 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if alias and aliases.setdefault(alias, name) != name:
             effect = "neighbors and commands take the two ports for one"
             yield OddRow(
-                f"PORT|{name} alias: {alias} of {aliases[alias]}, so {effect}", "PORT", name, "alias"
+                f"PORT|{name} alias: {clip(alias)} of {aliases[alias]}, so {effect}", "PORT", name, "alias"
             )
         speed = _number(row, "speed")
         if row.get("admin_status") != "up" or speed is None:
@@ -135,7 +136,7 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield _state("DEVICE_METADATA", key, row, "switch_type", effect)
         model = _MODEL.match(str(row.get("platform", "")))
         if model and row.get("hwsku") and model[1] not in str(row["hwsku"]):
-            effect = f"the image has no files of it for the platform {row['platform']}"
+            effect = f"the image has no files of it for the platform {clip(str(row['platform']))}"
             yield _state("DEVICE_METADATA", key, row, "hwsku", effect)
     for key, row in _rows(tables, "CABLE_LENGTH").items():
         for port, length in row.items():
@@ -449,7 +450,7 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
             has = {_target(profiles.get(each, {}).get("pool")) for each in listed}
             if missing:
                 yield _state(
-                    table, key, row, "profile_list", f"the port has a profile {missing[0]} of nothing"
+                    table, key, row, "profile_list", f"the port has a profile {clip(missing[0])} of nothing"
                 )
             elif key in up and any(each.endswith(_ZERO) for each in listed):
                 yield _state(table, key, row, "profile_list", "a port in use gets no buffer")

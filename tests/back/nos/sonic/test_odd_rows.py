@@ -121,6 +121,15 @@ def test_an_odd_row_is_found_with_its_effect(case: str) -> None:
     assert ", so " in fault.effect
 
 
+def test_a_long_value_is_cut_and_its_effect_is_found() -> None:
+    tables = _tables()
+    tables["SYSLOG_SERVER"]["192.0.2.20"].update(severity="none")
+    tables["PORT"]["Ethernet64"].update(autoneg="on", adv_speeds="x, so\n" * 9999)
+    for found in find_odd_rows(tables):
+        assert len(found.text) < 200
+        assert read_contradiction(found.text) is not None
+
+
 def test_the_line_is_that_of_the_item_of_a_list() -> None:
     tables = _tables()
     tables["ACL_TABLE"]["FABRICC_SSH"]["services"] = ["SNMP"]
