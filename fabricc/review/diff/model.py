@@ -435,10 +435,13 @@ class Review:
 
     @property
     def steering_files(self) -> tuple[ControlFile, ...]:
-        """The control files, without a committed tree that is proved: each honest change of a spec has one."""
+        """The control files, without a committed tree that is proved: each honest change of a spec has one.
+
+        A tree that is removed is not proved.
+        """
         if self.trees_fail:
             return self.control_files
-        return tuple(file for file in self.control_files if file.role != TREE)
+        return tuple(each for each in self.control_files if each.role != TREE or each.change == "removed")
 
     @property
     def trees_fail(self) -> bool:

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import group_pairs
 from fabricc.fabric.infiniband import PLATFORM
-from fabricc.review.diff.model import SUBNET, SUBNETS, UNPROVED, Impact, host_count
+from fabricc.review.diff.model import OTHER_CLUSTER, SUBNET, SUBNETS, UNPROVED, Impact, host_count
 from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
@@ -119,6 +119,9 @@ def other_changes(review: Review) -> list[str]:
     counted = plural(files, "file")
     if any(each.path in keys for each in review.control_files):
         counted = "1 file or key" if files == 1 else f"{files:,} files and keys"
+    roles = fold_names(list(dict.fromkeys(each.role for each in review.control_files)), 3)
+    beside = sum(each.code == OTHER_CLUSTER for each in review.findings)
+    others = "another cluster changes" if beside == 1 else f"{beside} other clusters change"
     failing = [tree.path for tree in review.committed_trees if not tree.passes]
     return [
         *(["who can log in changes"] if review.access_changes else []),
@@ -128,8 +131,9 @@ def other_changes(review: Review) -> list[str]:
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
-        *([f"{counted} that control{'s' if files == 1 else ''} a push or a review {verb}"]
+        *([f"{counted} that control{'s' if files == 1 else ''} a push or a review {verb} ({roles})"]
           if files else []),
+        *([f"{others} and {'is' if beside == 1 else 'are'} not compared here"] if beside else []),
         *([f"the committed tree fails the check: {fold_names(failing, 3)}"] if failing else []),
     ]  # fmt: skip
 

@@ -92,7 +92,8 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
         ["fabric:control-files", "risk:high"],
     )
     assert found["verdict"].startswith("HIGH risk, files of the tree change that no build writes")
-    assert "4 files that control a push or a review change" in found["verdict"]
+    changed = "4 files that control a push or a review change (CI, access file, committed tree)"
+    assert changed in found["verdict"]
     given = run_review(capsys, "--head", "topic", "--check-status", "0")
     assert (given["risk"], given["labels"]) == ("none", ["fabric:control-files"])
     assert given["committed_trees"] == [{"path": "build/lab-smallest", "passes": True, "findings": []}]
@@ -101,6 +102,11 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     text = capsys.readouterr().out
     assert "`fabricc-access.yaml`: access file, changed" in text
     assert "`build/lab-smallest`: fails the check" in text
+    git(repository, "rm", "-rqf", "build/lab-smallest")
+    git(repository, "commit", "-qm", "no tree")
+    removed = run_review(capsys, "--head", "topic")
+    assert (removed["risk"], removed["labels"]) == ("none", ["fabric:control-files"])
+    assert ("build/lab-smallest", "removed") in {(e["path"], e["change"]) for e in removed["control_files"]}
 
 
 @pytest.mark.parametrize(

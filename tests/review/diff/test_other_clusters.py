@@ -92,6 +92,7 @@ def test_diff_names_other_changed_clusters(
     assert status == 0, err
     (finding,) = [each for each in found["findings"] if each["code"] == "FAB9039"]
     assert finding["message"].startswith(f"cluster 'other' changes too, and is not compared here: {where}")
+    assert "another cluster changes and is not compared here" in found["verdict"]
     assert (found["differs"], found["labels"]) == (False, [])
     codes = [each["code"] for each in here["findings"]]
     assert ("FAB9039" in codes) == (change is not change_tree), (
