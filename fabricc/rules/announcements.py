@@ -212,7 +212,7 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
     wanted: dict[tuple[str, str], str] = {}
     vteps = [name for name, summary in fabric.summaries.items() if summary.vtep]
     for name, summary in fabric.summaries.items() if not fabric.planned else ():
-        for address in summary.remote if summary.joined else ():
+        for address in summary.distant if summary.joined else ():
             owners = fabric.owners(address)
             if len(owners) == 1 and owners[0] != name and not _is_defaulted(fabric, summary):
                 effect = f"with which {name} has a session: it never comes up"

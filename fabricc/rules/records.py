@@ -149,7 +149,8 @@ class Summary(NamedTuple):
             of connected ones, alone.
         vtep: the address that its tunnels have; `maps`: the policies of connected routes, and their paths.
         common: paths of settings that switches of its `system` share.
-        joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
+        joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions, and
+            `distant` those of them that are in no subnet of a port.
     """
 
     tier: Tier
@@ -179,6 +180,7 @@ class Summary(NamedTuple):
     alone: bool = False
     vtep: str = ""
     maps: tuple[tuple[str, str], ...] = ()
+    distant: tuple[str, ...] = ()
 
 
 class Subnet(NamedTuple):

@@ -112,6 +112,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             limits.append((limit, session_path(key, "maximum_prefixes")))
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
+    distant = tuple(neighbor for neighbor in remote if not sessions.near.get(("", neighbor)))
     attached = _attached_hosts(statement, sessions) if upward or joined else None
     return Summary(
         statement.place.tier, as_int(statement.rest.get("bgp/asn")),
@@ -122,7 +123,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
         routes_to_hosts(statement), _loopback_addresses(statement), statement.device.system,
         tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
-        tuple(maps),
+        tuple(maps), distant,
     )  # fmt: skip
 
 

@@ -163,6 +163,19 @@ def test_a_loopback_that_another_switch_announces_is_no_fault() -> None:
     assert not [message for message in audit_texts(texts).values() if "does not announce" in message]
 
 
+def test_an_address_of_a_shared_vlan_needs_no_announcement() -> None:
+    vlan = "interface Vlan4094\n   ip address 10.0.99.{number}/31\nrouter bgp"
+    peer = "   neighbor 10.0.99.{other} remote-as 6500{other}\n   address-family evpn"
+    lists = "ip prefix-list LOOP\n   seq 10 permit 10.255.0.0/16 eq 32\nroute-map CONN permit 10\n"
+    lists += "   match ip address prefix-list LOOP\n"
+    text = EVPN.replace("router bgp", lists + vlan, 1).replace("   address-family evpn", peer, 1)
+    text = text.replace(
+        "   address-family evpn", "   redistribute connected route-map CONN\n   address-family evpn"
+    )
+    text = text.partition("      network")[0]
+    assert not [message for message in audit_texts(network_of(text)).values() if "out of BGP" in message]
+
+
 @pytest.mark.parametrize(("preference", "drops"), [("", True), (" 250", False)])
 def test_a_discard_of_a_subnet_of_another_switch_is_found_unless_it_is_a_reserve(
     preference: str, drops: bool
