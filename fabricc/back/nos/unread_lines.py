@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,8 @@ _PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b
 _SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
 _MARK = "inactive: "
 _COMMAND = "deactivate "
+_LAST = chr(0x10FFFF)
+"""Sorts behind all that begins with the same words."""
 _SECTIONS = (
     "protocols bgp",
     "class-of-service",
@@ -115,9 +118,11 @@ def find_inactive(
             inside.setdefault(file, []).append((number, text))
     for file, found in inside.items():
         commands = [(number, text.partition(" ")[2]) for number, text in found if text.startswith(_COMMAND)]
+        ordered = sorted(words for _, words in commands)
         for number, words in commands:
             if _carries_traffic(words):
-                yield Inactive(file, number, words, sum(words in text for _, text in found))
+                below = bisect_left(ordered, f"{words}{_LAST}") - bisect_left(ordered, words)
+                yield Inactive(file, number, words, below)
         heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
         for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
             own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
