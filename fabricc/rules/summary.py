@@ -59,7 +59,11 @@ BESIDE = ("management/access", "management/tacacs", "management/radius")
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
     """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
-    alone = not defaults.exports_connected(statement.device.system) and not statement.has_link_state
+    system = statement.device.system
+    by_itself = defaults.exports_connected(system) or defaults.announces_loopback(
+        system, statement.device.reading.lines.get("bgp/asn", ("", 0))[0]
+    )
+    alone = not by_itself and not statement.has_link_state
     maps: list[tuple[str, str]] = []
     seed: tuple[str, object] | None = None
     for path, value in statement.rest.items():
@@ -121,7 +125,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         attached, min(limits, default=None), any(inner.values()), remote,
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
-        routes_to_hosts(statement), _loopback_addresses(statement), statement.device.system,
+        routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
         tuple(maps), distant,
     )  # fmt: skip

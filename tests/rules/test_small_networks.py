@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fabricc.audit.rules import find_all
@@ -329,3 +331,20 @@ def test_what_all_spines_lack_is_their_design() -> None:
         fabric = Switches(both, lambda _: both, lambda _: (), lambda _: None)  # noqa: B023
         found = [each for each in run_fabric_rules(fabric) if "LLDP" in each.message]
         assert len(found) == count
+
+
+def test_the_templates_of_sonic_announce_the_loopback() -> None:
+    devices = {}
+    for number, far in ((0, 1), (1, 0)):
+        port = {"lanes": "1", "speed": "400000", "admin_status": "up", "description": f"tor{far}"}
+        tables = {
+            "DEVICE_METADATA": {"localhost": {"hostname": f"tor{number}", "bgp_asn": f"6500{number}"}},
+            "LOOPBACK_INTERFACE": {"Loopback0": {}, f"Loopback0|10.1.0.{number}/32": {}},
+            "VXLAN_TUNNEL": {"vtep": {"src_ip": f"10.1.0.{number}"}},
+            "PORT": {"Ethernet0": port},
+            "INTERFACE": {"Ethernet0": {}, f"Ethernet0|10.0.0.{number}/31": {}},
+            "BGP_NEIGHBOR": {f"10.0.0.{far}": {"asn": f"6500{far}", "local_addr": f"10.0.0.{number}"}},
+        }
+        texts = {"config_db.json": json.dumps(tables, indent=1)}
+        devices[f"tor{number}"] = ours.switch_device(f"tor{number}", "sonic", texts)
+    assert not [each for each in find_all(ours.infer_fabric(devices)) if each.code == "FAB9676"]
