@@ -6,7 +6,9 @@ A text names table, row and field, and what follows: `TABLE|row field: value, so
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,24 +94,19 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
 
 def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
     """Yield cages that are split into more ports than their mode has (sonic-utilities, config_mgmt.py)."""
-    cages = {
-        int(match[1]): key
-        for key in _rows(tables, "BREAKOUT_CFG")
-        if (match := _NAME.fullmatch(key)) is not None
-    }
+    modes = _rows(tables, "BREAKOUT_CFG")
+    cages = {int(match[1]): key for key in modes if (match := _NAME.fullmatch(key)) is not None}
     places = sorted(cages)
     found = Counter[int]()
     for name in ports:
         match = _NAME.fullmatch(name)
-        below = [place for place in places if match and place <= int(match[1])]
-        if (
-            below
-            and match
-            and str(ports[name].get("index")) == str(ports.get(cages[below[-1]], {}).get("index"))
-        ):
-            found[below[-1]] += 1
+        below = bisect_right(places, int(match[1])) if match else 0
+        if below:
+            first = places[below - 1]
+            if str(ports[name].get("index")) == str(ports.get(cages[first], {}).get("index")):
+                found[first] += 1
     for place, key in cages.items():
-        row = _rows(tables, "BREAKOUT_CFG")[key]
+        row = modes[key]
         allowed = sum(map(int, _MODE.findall(str(row.get("brkout_mode", "")))))
         if allowed and found[place] > allowed:
             effect = f"only {allowed} of the {found[place]} ports exist after the next change of the mode"
@@ -352,12 +349,13 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     rewritten = _rows(tables, "TC_TO_DSCP_MAP")
     classes = _rows(tables, "DSCP_TO_TC_MAP")
     schedulers, ports = _rows(tables, "SCHEDULER"), _rows(tables, "PORT")
+    pausing = {table: _rows(tables, table) for table, _ in _PAUSING.values()}
     wrong: set[tuple[str, str]] = set()
     for key, row in _rows(tables, "PORT_QOS_MAP").items():
         for priority in filter(None, str(row.get("pfc_enable", "")).split(",")):
             for field, (table, effect) in _PAUSING.items():
                 name = _target(row.get(field))
-                own = _rows(tables, table).get(name, {})
+                own = pausing[table].get(name, {})
                 if own and priority not in own and (table, priority) not in wrong:
                     wrong.add((table, priority))
                     text = f"{table}|{name} without {priority}, which has PFC, so {effect}"
@@ -428,7 +426,7 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
         for key, row in _rows(tables, table).items():
             names, _, numbers = key.rpartition("|")
-            used = set(map(str, expand_range(numbers)))
+            used = _expand_numbers(numbers)
             profile = _target(row.get("profile"))
             for name in names.split(","):
                 mine = paused.get(name, set()) & used
@@ -462,6 +460,11 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
         if size and whole and size * reserved[key] > whole:
             effect = f"its {reserved[key]} uses reserve more than the pool has"
             yield _state("BUFFER_PROFILE", key, row, "size", effect)
+
+
+@lru_cache(1 << 8)
+def _expand_numbers(text: str) -> frozenset[str]:
+    return frozenset(map(str, expand_range(text)))
 
 
 def _odd_use(
