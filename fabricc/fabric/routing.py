@@ -245,6 +245,10 @@ class Bgp(BgpSettings):
         """The address families carried, as facts name them."""
         return tuple(name for name, on in (("ipv4", self.ipv4), ("ipv6", self.ipv6)) if on)
 
+    def list_carried_families(self, transport: Transport) -> tuple[str, ...]:
+        """Return the address families that sessions over a transport carry."""
+        return self.families if transport is Transport.UNNUMBERED else (transport.value,)
+
     @property
     def groups_in_use(self) -> list[tuple[PeerGroup, Transport]]:
         """The peer groups with each transport that any session of theirs has."""

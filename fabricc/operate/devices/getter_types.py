@@ -99,7 +99,7 @@ _PEER = record_of(
     is_up=accept_flag,
     is_enabled=accept_flag,
     remote_as=accept_count,
-    address_family=table_of(record_of(received_prefixes=accept_count)),
+    address_family=table_of(record_of(received_prefixes=accept_count, sent_prefixes=accept_count)),
 )
 IDENTITY = record_of(hostname=accept_text, serial_number=accept_text)
 """The fields of `get_identity` of our drivers, which are read from `get_facts` of other drivers."""

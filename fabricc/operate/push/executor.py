@@ -311,6 +311,7 @@ class Executor(RollbackRunner):
         planned = self.source.switch(name)
         configured = list_sessions(self.source.devices[name].nos, wanted)
         before = {**entry.baseline, **self._counted.get(name, {})}
+        as_planned = self.target(name) == self.source.files(name)
         peers = self._plan_peers() if "router_macs" in before and state in _AFTER_CHANGE else {}
         until = time.monotonic() + self.options.settle_s
         lasting: list[str] = []
@@ -332,6 +333,7 @@ class Executor(RollbackRunner):
                     planned, before, now, waiting, later | unread,
                     widths=widths, received=received, leaving=self.source.leaving, configured=configured,
                 )  # fmt: skip
+                found += gates.find_silent_sessions(planned, before, now, waiting) if as_planned else []
                 found += gates.find_lost_peers(planned, peers, before, now, later | unread)
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:SHOWN])}") if found else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words, plural
-from fabricc.base.numbers import is_number
+from fabricc.base.numbers import group_pairs, is_number
 from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
 from fabricc.operate.drivers import lossless as lossless_counters
@@ -128,7 +128,9 @@ def _compute_growth(
 
 
 Measurements = dict[str, Any]
-"""`sessions`: neighbor -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
+"""`sessions`: neighbor -> [is up, prefixes received]; `announced`: neighbor -> family -> prefixes sent.
+
+`widths`: prefix -> next hops; `alarms`: a line each.
 
 `router_macs`: VNI -> VTEP -> router MAC, of a VTEP of tenants.
 
@@ -138,6 +140,7 @@ Measurements = dict[str, Any]
 PREFIXES_KEPT = 0.9
 """Share of the prefixes of before that a session must bring again: our judgment, growth brings more."""
 _SHOWN = 3
+_PEERS = 2
 HEALTH = ("get_alarms", *GETTERS)
 """What `measure_health` calls."""
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
@@ -160,10 +163,12 @@ def measure_switch(connection: Connection, *, tunnels: bool = False) -> Measurem
         if tunnels and (known := connection.getter("get_router_macs")) is not None:
             found["router_macs"] = known
         if (neighbors := connection.getter("get_bgp_neighbors")) is not None:
+            peers = neighbors.get("global", {}).get("peers", {})
             found["sessions"] = {
-                key: [bool(peer.get("is_up")), _count_prefixes(peer)]
-                for key, peer in neighbors.get("global", {}).get("peers", {}).items()
+                key: [bool(peer.get("is_up")), _count_prefixes(peer)] for key, peer in peers.items()
             }
+            announced = {key: _read_announced(peer) for key, peer in peers.items()}
+            found["announced"] = {key: counts for key, counts in announced.items() if counts}
         if (widths := connection.getter("get_ecmp_widths")) is not None:
             found["widths"] = widths
         return found | measure_health(connection)
@@ -183,6 +188,12 @@ def measure_health(connection: Connection) -> Measurements:
 def _count_prefixes(peer: Mapping[str, Any]) -> int:
     families = peer.get("address_family", {}).values()
     return sum(max(0, family.get("received_prefixes", 0)) for family in families)
+
+
+def _read_announced(peer: Mapping[str, Any]) -> dict[str, int]:
+    """Return the prefixes that a session sends, by family; families whose number is not reported are absent."""
+    families = peer.get("address_family", {}).items()
+    return {name: sent for name, counts in families if (sent := counts.get("sent_prefixes", -1)) >= 0}
 
 
 def find_regressions(
@@ -284,6 +295,37 @@ def _check_sessions(
         elif received and session.port and receives < brought * PREFIXES_KEPT:
             found.append(f"{session.peer} ({key}) announces {receives} prefixes, {brought} before")
     return found
+
+
+def find_silent_sessions(
+    switch: Switch, before: Measurements, now: Measurements, waiting: Names
+) -> list[str]:
+    """Describe the families in which sessions announced prefixes and announce none any more.
+
+    By the plan, a switch announces its loopback to every switch that it has a link to, also while it is drained. What
+    it announces to outside parties depends on others.
+
+    Args:
+        switch: as planned.
+        before: measured before the change; `now`: after it.
+        now: see `before`.
+        waiting: peers with which links are down until they change too.
+    """
+    old, new, up = (
+        one.get(key, {}) for one, key in ((before, "announced"), (now, "announced"), (now, "sessions"))
+    )
+    silent = group_pairs(
+        (family, session.peer)
+        for session in switch.bgp.sessions
+        for key in [session.remote or session.port]
+        for family in switch.bgp.list_carried_families(session.transport)
+        if not session.group.startswith(GROUP) and session.peer not in waiting and up.get(key, [False])[0]
+        if old.get(key, {}).get(family, 0) > 0 and new.get(key, {}).get(family) == 0
+    )
+    return [
+        f"it announces no {family.replace('ip', 'IP')} prefix to {join_words(peers, _PEERS)} any more"
+        for family, peers in silent.items()
+    ]
 
 
 def find_lost_peers(

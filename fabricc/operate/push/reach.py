@@ -117,10 +117,19 @@ class RunConnections:
 
     def leaving_s(self, names: Iterable[str]) -> float:
         """Return the seconds until traffic has left drained switches, from the announcement of the last of them."""
+        return self._announcing_s(names) + self.options.drain_s
+
+    def settling_s(self, names: Iterable[str]) -> float:
+        """Return the seconds until changed policies are in effect on all of some switches, from their commits.
+
+        A commit that waits for its confirmation is not delayed by more than a quarter of its time.
+        """
+        return min(self._announcing_s(names), self.options.confirm_s / 4)
+
+    def _announcing_s(self, names: Iterable[str]) -> float:
         devices = [self.source.devices[name] for name in names]
         classes = {driver_class(device.nos, self.access.login(device)) for device in devices}
-        announced = max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
-        return announced + self.options.drain_s
+        return max((getattr(each, "ANNOUNCES_AFTER_S", 0) for each in classes), default=0)
 
     @property
     def guard_s(self) -> int:

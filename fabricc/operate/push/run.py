@@ -240,6 +240,8 @@ class Push:
         if not self._too_many(failed):
             go("changing", members, executor.change)
         if not self._too_many(failed):
+            begun = [name for name in members if self.effects[name].disruptive and name not in failed]
+            executor.stop.wait(executor.settling_s(begun))
             go("gates", members, lambda name: self._check_gate(name, later, State.VERIFIED))
         if canary and not failed:
             failed |= self._check_neighbors(members)

@@ -247,4 +247,7 @@ def test_traffic_has_its_time_from_when_the_system_announces_the_drain(
     executor = executor_of(tmp_path, replace(source, devices=devices), source.files)
     assert executor.leaving_s(["spine01a", "su001-tor1a"]) == seconds
     assert executor.leaving_s([]) == 7
+    assert executor.settling_s(["spine01a", "su001-tor1a"]) == seconds - 7
+    executor.options = replace(executor.options, confirm_s=10)
+    assert executor.settling_s(["spine01a"]) == min(seconds - 7, 2.5), "most of the time stays for the gate"
     executor.journal.close()

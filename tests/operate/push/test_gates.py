@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fabricc.back import nos as back_ends
+from fabricc.base.values import replace
 from fabricc.fabric import expand_bgp
+from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.model import plan_peers
 from fabricc.fabric.shape import TierName
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, describe_gaps
+from fabricc.operate.lab.predict import Route, apply_route_map
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.gates import (
     find_congestion,
     find_lasting_errors,
     find_lost_peers,
     find_regressions,
+    find_silent_sessions,
     list_unstated,
     read_counters,
 )
 from fabricc.operate.push.options import Options
+from tests import outward
 from tests.operate.lab import specs
 from tests.operate.push.network import build_spec
 from tests.operate.push.test_drain import SPEC
@@ -111,6 +117,63 @@ def test_fewer_prefixes_and_fewer_next_hops_are_reported(spine: Switch) -> None:
     assert len(find_regressions(spine, before, now, (), (), widths=True)) == 2
     assert len(find_regressions(spine, before, now, (), (), widths=False)) == 1
     assert find_regressions(spine, before, now, (), (), widths=False, received=False) == []
+
+
+def test_a_session_that_announced_prefixes_must_announce_some_again(spine: Switch) -> None:
+    first, *others = (session.remote for session in spine.bgp.sessions)
+    peers = [session.peer for session in spine.bgp.sessions]
+    up = {"sessions": {remote: [True, 4] for remote in (first, *others)}}
+
+    def measured(count: int, *keys: str | None, family: str = "ipv4") -> dict[str, Any]:
+        return {**up, "announced": {key: {family: count} for key in keys}}
+
+    before = measured(7, first, *others)
+    silent = measured(0, first, *others)
+    assert find_silent_sessions(spine, before, before, ()) == []
+    assert find_silent_sessions(spine, before, measured(1, first, *others), ()) == [], "it announces some"
+    (message,) = find_silent_sessions(spine, before, silent, ())
+    assert message.startswith(f"it announces no IPv4 prefix to {peers[0]}, {peers[1]}")
+    assert len(f"{spine.name}: {message}") < 160
+    assert find_silent_sessions(spine, before, silent, peers) == [], "their links are down"
+    assert find_silent_sessions(spine, up, silent, ()) == [], "nothing was stated before"
+    assert find_silent_sessions(spine, before, up, ()) == [], "nothing is stated now"
+    assert find_silent_sessions(spine, silent, silent, ()) == [], "it announced none before"
+    other = measured(7, first, family="ipv6"), measured(0, first, family="ipv6")
+    assert find_silent_sessions(spine, *other, ()) == [], "the plan has no such family"
+    down = {**silent, "sessions": {key: [False, 0] for key in (first, *others)}}
+    assert find_silent_sessions(spine, before, down, ()) == [], "another finding is about it"
+    (spared,) = find_silent_sessions(spine, before, {**silent, "sessions": {first: [True, 4]}}, ())
+    assert spared.endswith(f"to {peers[0]} any more")
+
+
+def test_a_switch_may_announce_nothing_to_an_outside_party() -> None:
+    switch = outward.switch("frr", outward.SPINE, dual=True)
+    keys = {session.remote or session.port: session.group for session in switch.bgp.sessions}
+    up = {"sessions": {key: [True, 4] for key in keys}}
+    before, now = (
+        {**up, "announced": {key: {"ipv4": count, "ipv6": count} for key in keys}} for count in (4, 0)
+    )
+    assert any(group.startswith("EXTERNAL-") for group in keys.values())
+    found = " ".join(find_silent_sessions(switch, before, now, ()))
+    assert "no IPv4 prefix" in found
+    assert "no IPv6 prefix" in found
+    assert "core" not in found
+
+
+@pytest.mark.parametrize("drained", [False, True])
+def test_the_plan_announces_a_loopback_to_every_neighboring_switch(drained: bool) -> None:
+    """What `find_silent_sessions` presumes, of a drained switch too."""
+    fabric = outward.outward_fabric("frr", dual=True)
+    change = DeviceChange(None, None, drained=drained, cable_m=None, ports={})
+    fabric = replace(fabric, changes={fabric.name(at): change for at in fabric.switch_ids()})
+    for switch in map(fabric.switch, fabric.switch_ids()):
+        maps = {group.name: group.export_map for group in switch.bgp.groups}
+        own = [ip_network(address) for address in (switch.loopback4, switch.loopback6) if address]
+        for session in switch.bgp.sessions:
+            for prefix in own:
+                route = Route((), frozenset(), 100, switch.name, "")
+                announced = apply_route_map(switch.bgp, maps[session.group], prefix, route) is not None
+                assert announced is not session.group.startswith("EXTERNAL-")
 
 
 def test_routes_of_a_family_that_a_switch_leaves_may_go(spine: Switch) -> None:

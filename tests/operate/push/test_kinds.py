@@ -29,6 +29,7 @@ NAMES = st.sampled_from(
         "is_up",
         "address_family",
         "received_prefixes",
+        "sent_prefixes",
         "rx_errors",
         "3",
         "pfc_rx",
@@ -45,7 +46,17 @@ HONEST: dict[str, Any] = {
     "get_bgp_neighbors": {
         "global": {
             "router_id": "192.0.2.1",
-            "peers": {"192.0.2.2": {"is_up": True, "address_family": {"ipv4": {"received_prefixes": 7}}}},
+            "peers": {
+                "192.0.2.2": {
+                    "is_up": True,
+                    "address_family": {
+                        "ipv4": {"received_prefixes": 7, "sent_prefixes": 3},
+                        "ipv6": {"received_prefixes": 0, "sent_prefixes": 0},
+                        "l2vpn": {"received_prefixes": -1, "sent_prefixes": -1},
+                    },
+                },
+                "192.0.2.3": {"address_family": {"ipv4": {"sent_prefixes": None}, "ipv6": {}}},
+            },
         }
     },
     "get_clock": 1_700_000_000,
@@ -81,7 +92,10 @@ def spine(tmp_path_factory: pytest.TempPathFactory) -> Switch:
 def test_getter_results_arrive_in_measurements() -> None:
     assert HONEST.keys() == GETTERS.keys()
     found = gates.measure_switch(make_connection(**HONEST))
-    assert found["sessions"] == {"192.0.2.2": [True, 7]}
+    assert found["sessions"] == {"192.0.2.2": [True, 7], "192.0.2.3": [False, 0]}
+    assert found["announced"] == {"192.0.2.2": {"ipv4": 3, "ipv6": 0}}, (
+        "a driver that has no number states none"
+    )
     assert (found["errors"], found["widths"], found["alarms"]) == ({"swp1": 1}, {"10.0.0.0/30": 2}, ["fan 1"])
 
 
@@ -133,6 +147,7 @@ def test_malformed_getter_results_are_measured_or_rejected(method: str, spine: S
             return
         for old, new in ((before, now), (now, before)):
             gates.find_regressions(spine, old, new, (), (), widths=True)
+            gates.find_silent_sessions(spine, old, new, ())
             gates.find_lasting_errors(spine, old, new, Options())
             gates.find_congestion(spine, old, new, Options())
 

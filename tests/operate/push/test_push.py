@@ -161,6 +161,23 @@ def test_switches_that_cannot_go_back_by_themselves_are_reported_before_the_star
     network.truthful(NEW)
 
 
+def test_a_canary_that_announces_nothing_is_rolled_back_before_its_change_is_confirmed(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its neighbors keep their sessions, and it receives what it received before."""
+    network.edit(DISRUPTIVE)
+    network.push("--adopt", "--plan")
+    monkeypatch.setattr(
+        sys.modules["napalm_simulated"].SimulatedDriver, "ANNOUNCES_AFTER_S", 0.5, raising=False
+    )
+    network.fault("su001-tor1a", "commit_config", 2, "after", "mute")
+    output = network.push("--adopt", "--only", "su001-tor1a", "--settle", "0", status=3).stderr
+    assert "FAB9116" in output
+    assert "su001-tor1a: it announces no IPv4 prefix to spine01a, spine02a any more" in output
+    assert network.states() == {"su001-tor1a": "rolled-back"}
+    network.truthful(matrix.NEW[DISRUPTIVE])
+
+
 def test_no_secret_is_printed(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "load_replace_candidate", 1, "before", "reject")

@@ -151,13 +151,8 @@ def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
     return ((group.name + GROUP_SUFFIXES[kind], group, kind) for group, kind in bgp.groups_in_use)
 
 
-def active_families(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
-    """Return the address families that sessions over a transport carry."""
-    return bgp.families if kind is Transport.UNNUMBERED else (kind.value,)
-
-
 def _group_tree(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tree:
-    active = active_families(bgp, kind)
+    active = bgp.list_carried_families(kind)
     on: Tree = {
         release.enable: release.on,
         "policy": {"inbound": {"route-map": group.import_map}, "outbound": {"route-map": group.export_map}},
@@ -259,7 +254,9 @@ def state(facts: Facts, switch: Switch) -> None:
     for name, _, kind in peer_groups(bgp):
         facts[f"bgp/peer_group[{name}]/configured"] = "true"
         for family in FAMILIES.values():
-            facts[f"bgp/peer_group[{name}]/{family}"] = format_boolean(family in active_families(bgp, kind))
+            facts[f"bgp/peer_group[{name}]/{family}"] = format_boolean(
+                family in bgp.list_carried_families(kind)
+            )
     if has_adaptive_routing(switch):
         facts["load_balancing/mode"] = switch.load_balancing.mode.value
         for port in switch.ports:

@@ -35,6 +35,7 @@ class Switch:
     guarded: str = ""
     cut: bool = False
     sick: bool = False
+    mute: bool = False
     slow_s: float = 0.0
     storms: int = 0
     pauses: int = 0
@@ -140,6 +141,8 @@ class Room:
             return {"storms": {"swp1": {"3": switch.storms}}, "pfc_rx": {"swp1": {"3": switch.pauses}}}
         elif act == "alarms":
             return switch.alarms
+        elif act == "mute":  # its policies are in effect a while after a commit
+            asyncio.get_running_loop().call_later(0.2, setattr, switch, "mute", True)
         elif act == "storm":
             switch.storms += 1
         elif act == "pause":
@@ -203,16 +206,12 @@ class Room:
         switch = self.switches[name]
         if switch.timer:
             switch.timer.cancel()
-        switch.timer, switch.running, switch.cut, switch.sick = (
-            None,
-            switch.backup or switch.running,
-            False,
-            False,
-        )
+        switch.timer, switch.running = None, switch.backup or switch.running
+        switch.cut = switch.sick = switch.mute = False
         self.own(name)
 
     def neighbors(self, name: str, switch: Switch) -> dict[str, Any]:
-        counts = {"received_prefixes": 4, "accepted_prefixes": 4, "sent_prefixes": 4}
+        counts = {"received_prefixes": 4, "accepted_prefixes": 4, "sent_prefixes": 0 if switch.mute else 4}
         peers = {
             remote: {"is_up": self.up(name, remote, asn), "address_family": {"ipv4": counts}}
             for remote, asn in switch.neighbors
