@@ -157,6 +157,12 @@ def _hidden_aggregates(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
 
 
+def _has_own_routes(families: str) -> bool:
+    """Return whether a session has routes of the switches themselves; those of VPNs need the next hop of the VTEP."""
+    beside = families.replace("evpn", "")
+    return "vpn" not in beside and ("ip" in beside or beside == families)
+
+
 def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions over links to lower switches by which routes keep a next hop that the neighbor cannot reach."""
     if statement.place.tier not in UPPER:
@@ -168,7 +174,7 @@ def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Findin
         and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
         and far.known
         and far.tier is not Tier.HOST
-        and "evpn" not in str(sessions.stated[key].families)
+        and _has_own_routes(str(sessions.stated[key].families))
     ]
     if keys:
         who = join_words([neighbor for _, neighbor in keys], 2)

@@ -10,7 +10,7 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.paths import outer_key
+from fabricc.facts.paths import first_key, outer_key
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.access import ISOLATED
@@ -182,6 +182,20 @@ _POLICY, _ABOUT_DEFAULTS = ("route_map[", "prefix_list[", "platform/policy["), (
 _STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")
 
 
+def _import_policies(statement: Statement) -> set[str]:
+    """Return the route maps by which routes are received alone, and the lists that they alone name."""
+    names = {
+        way: {name for says in statement.sessions.values() for name in str(says.get(way, "")).split()}
+        for way in ("import", "export")
+    }
+    entering = set(map(str, statement.facts_below("bgp/r").values()))
+    maps = names["import"] - names["export"] - entering
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    for path, value in statement.facts_below("route_map[").items():
+        named[first_key(path) in maps].update(str(value).split())
+    return maps | (named[True] - named[False])
+
+
 def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a default route that drops packets on a switch that announces no default route.
 
@@ -196,11 +210,16 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
         return
     sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
     filtered = bool(statement.sessions) and all("export" in says for says in statement.sessions.values())
+    received = _import_policies(statement)
     announced = any(sent) or any(
         path.startswith(_ORIGINS)
         or "default-information" in path
         or (path.startswith(_STATICS) and not filtered)
-        or (path.startswith(_POLICY) and any(word in str(value) for word in _ABOUT_DEFAULTS))
+        or (
+            path.startswith(_POLICY)
+            and any(word in str(value) for word in _ABOUT_DEFAULTS)
+            and first_key(path) not in received
+        )
         for path, value in statement.rest.items()
     )
     inner = not statement.fars or any(

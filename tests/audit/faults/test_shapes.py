@@ -32,6 +32,8 @@ CASES = [
      add(CPU, before="^router bfd")),
     ("tenants", "nxos", "rack002-leaf", "FAB9676", "route-map CONNECTED deny 10",
      replace("^route-map CONNECTED permit 10", "route-map CONNECTED deny 10")),
+    ("tenants", "eos", "x02", "FAB9675", "   neighbor DOWNSTREAM next-hop-unchanged",
+     replace("^   neighbor DOWNSTREAM bfd$", r"\g<0>\n   neighbor DOWNSTREAM next-hop-unchanged")),
     ("segments", "eos", "rack002-leaf", "FAB9675", "   shutdown",
      replace("^   switchport access vlan .*", r"\g<0>\n   shutdown")),
     ("ipv6", "nxos", "rack002-leaf", "FAB9681", "  ipv6 address fd00:0:2::4/120",
