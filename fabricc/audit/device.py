@@ -16,6 +16,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos import collected
 from fabricc.back.nos.collected import Collected, FileMatch, Identity, Output, other_system
+from fabricc.back.reading.tree import is_broken
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
@@ -166,6 +167,7 @@ def _read_device(
             Finding("FAB9508", f"the reader of {system} failed on {path}: {type(error).__name__}", path, 1, "failed",
                     help="This is a defect of fabricc or of the back end: report it with the file.")
         )  # fmt: skip
+    findings += _broken_files(reading, texts)
     identity = found.identity(files) if found else Identity()
     for _, output in outputs:
         identity = identity.or_else(output.identity)
@@ -188,6 +190,17 @@ def _read_device(
             comments) for text in files.values())),
         identity,
     ), findings  # fmt: skip
+
+
+def _broken_files(reading: Reading, texts: Mapping[str, TextSection]) -> Iterator[Finding]:
+    """Yield a finding for each file that its own system cannot parse, so it loads none of it."""
+    for file, line, text in reading.unknown:
+        if is_broken(text):
+            path = texts[file].path
+            yield Finding(
+                "FAB9502", f"{path} is no valid YAML or JSON: its device does not load it, and it is not audited",
+                path, line, "unread", Severity.WARNING, "Correct the text at this line.",
+            )  # fmt: skip
 
 
 def drop_invalid_addresses(reading: Reading, file: str) -> Reading:

@@ -272,6 +272,25 @@ def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None
     assert find_codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "line"),
+    [
+        ("startup.yaml", "- header:\n    nvue-api-version: nvue_v1\n- set:\n    interface:\n      swp1:\n"
+         "        description: leaf2\n          mtu: 9216\n", 7),
+        ("config_db.json", '{"DEVICE_METADATA": {"localhost": {"hostname": "leaf1"}}\n "PORT": {}}\n', 2),
+        ("etc/netplan/60-rails.yaml", "network:\n  ethernets:\n    rail0:\n      dhcp4: false\n"
+         "        mtu: 9000\n", 5),
+    ],
+)  # fmt: skip
+def test_a_file_that_its_device_cannot_parse_is_reported(
+    tmp_path: Path, file: str, text: str, line: int
+) -> None:
+    found = gather_devices(folder_of(tmp_path, {f"leaf1/{file}": text}), jobs=1)
+    assert [(each.file, each.line) for each in found.findings if each.code == "FAB9502"] == [
+        (f"leaf1/{file}", line)
+    ]
+
+
 def test_a_merge_conflict_in_a_configuration_is_an_error(tmp_path: Path) -> None:
     conflict = "<<<<<<< HEAD\nntp server 192.0.2.1\n=======\nntp server 192.0.2.2\n>>>>>>> topic\n"
     for number, text in enumerate((conflict, conflict.replace("\n", "\r\n"), f"{'<' * 9}{conflict[7:]}")):

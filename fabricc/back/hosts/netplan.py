@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import words
-from fabricc.back.reading.tree import leaf_paths
+from fabricc.back.reading.tree import is_broken, leaf_paths
 from fabricc.back.reading.yaml_lines import yaml_tree
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def state(facts: Facts, host: Host) -> None:
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a netplan file, of this or any other layout."""
     tree = yaml_tree(text)
-    unknown = [line for line, _ in tree.faults]
+    reading.unknown += [(file, line, words) for line, words in tree.faults if is_broken(words)]
+    unknown = [line for line, words in tree.faults if not is_broken(words)]
     ports: list[str] = []
     common: tuple[Value, str, int] | tuple[()] = ()
     for top in tree.nodes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.matching import UNKNOWN, fill_effect, match_line
 from fabricc.back.reading.scope import Document, Scope
-from fabricc.back.reading.tree import Node, Tree, leaf_paths, leaf_statements
+from fabricc.back.reading.tree import Node, Tree, is_broken, leaf_paths, leaf_statements
 from fabricc.back.reading.trie import Effect, State, compile_rows
 from fabricc.fabric.facts import Reading
 
@@ -130,7 +130,7 @@ class Reader:
                 return self._read_typed(file, text, reading, self.ragged or ())
         else:
             for line, words in tree.faults:
-                if self.whole:
+                if self.whole and not is_broken(words):
                     document.reject(line)
                 else:
                     found.unknown.append((file, line, words))

@@ -297,6 +297,14 @@ _BREAKS = dict.fromkeys(map(ord, "\r\x85\u2028\u2029"), " ")
 """Breaks of YAML 1.1 (section 5.4) that end no line elsewhere: line numbers are those of the text."""
 
 
+_BROKEN = ("no structured text", "not JSON")
+
+
+def is_broken(unknown: str) -> bool:
+    """Return whether the text of an unknown line is the reader's own, about a file that is no YAML or JSON."""
+    return unknown.startswith(_BROKEN)
+
+
 def structured(text: str) -> Tree:
     """Parse YAML, including JSON: a key is a word, a scalar the last word, and list items are siblings.
 
@@ -310,9 +318,9 @@ def structured(text: str) -> Tree:
         composed = compose_yaml(text.translate(_BREAKS))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        return Tree((), [(min(line, text.count("\n") + 1), "no structured text from here on")])
+        return Tree((), [(min(line, text.count("\n") + 1), f"{_BROKEN[0]} from here on")])
     except (yaml.YAMLError, RecursionError, UnicodeError):  # half a surrogate pair has no UTF-8
-        return Tree((), [(1, "no structured text")])
+        return Tree((), [(1, _BROKEN[0])])
     root, faults = Node((), 0), list[tuple[int, str]]()
     budget = _MOST_NODES
     stack: list[tuple[Node, YamlNode]] = [(root, composed)] if composed is not None else []
