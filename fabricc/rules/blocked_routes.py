@@ -51,7 +51,7 @@ def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         closed: dict[str, list[Key]] = {}
         for key, values in joined:
             for leaf in leaves:
-                if leaf in values and permits_none(statement, str(values[leaf]), way, values):
+                if leaf in values and _permits_none(statement, str(values[leaf]), way, values):
                     closed.setdefault(leaf, []).append(key)
         for leaf, keys in closed.items():
             kind, name = _kind_and_name(str(statement.sessions[keys[0]][leaf]))
@@ -107,7 +107,7 @@ def _kind_and_name(value: str) -> tuple[str, str]:
     return (kind, name) if kind in _LISTS else ("prefix_list", value)
 
 
-def permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
+def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
     """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count."""
     kind, name = _kind_and_name(value)
     entries = _entries(statement, kind, name)
