@@ -419,11 +419,17 @@ def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> 
     name, other = next(iter(blocked.items()))
     message = f"{name} cannot be taken out of service: {other}, which backs it up, does not answer"
     repair = f"Repair {join_words(list(dict.fromkeys(blocked.values())), 4)} first"
-    rest = {each: member for each, member in found.members.items() if each not in blocked}
+    parting = [
+        member.name
+        for member in found.members.values()
+        if keep and member.disruptive and not found.common.isdisjoint(member.carries)
+    ]
+    left_out = dict.fromkeys([*blocked, *parting])
+    rest = {each: member for each, member in found.members.items() if each not in left_out}
     waves: list[Wave] = []
     with suppress(ShareError):
         waves = compute_waves(replace(found, members=rest), keep, most)
-    out = join_words(list(blocked), 4)
+    out = join_words(list(left_out), 4)
     remedy = f"{repair}, or leave {out} out (--only): the waves of the others follow."
     if not waves:
         remedy = f"{repair}, leave {out} out (--only), or use --keep 0%."

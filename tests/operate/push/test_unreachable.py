@@ -79,7 +79,7 @@ def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> No
     )
 
 
-@pytest.mark.parametrize("fault", ["deny", "foreign"])
+@pytest.mark.parametrize("fault", ["deny", "impostor"])
 def test_rejected_login_and_other_host_key_are_not_skipped_as_unreachable(
     network: Network, fault: str
 ) -> None:

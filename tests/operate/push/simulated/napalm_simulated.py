@@ -69,7 +69,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
             raise ConnectionException("login refused")
         if fault == "deny":
             raise ConnectAuthError("login refused")
-        if fault == "foreign":
+        if fault == "impostor":
             raise ConnectionException("TLS failed") from ssl.SSLCertVerificationError("another certificate")
         if fault == "reject":
             raise ReplaceConfigException("line 3: invalid input; password hunter2")
