@@ -96,6 +96,11 @@ def process_start(pid: int) -> str | None:
     return None if fields[0] == "Z" else f"{fields[19]}@{boot}"
 
 
+def has_ended(process: dict[str, Any]) -> bool:
+    """Return whether a process that `current_process` returned is no more."""
+    return bool(process_start(process["pid"]) != process["started"])
+
+
 def current_process() -> dict[str, Any]:
     """Return this process by its number and start time, which `started` returns."""
     return {"pid": os.getpid(), "started": process_start(os.getpid())}
@@ -491,12 +496,15 @@ class Box:
             self.set_aside()
 
     def recover(self) -> None:
-        """Revert a commit whose process died: power loss, or a kill."""
+        """Revert a commit whose process died: power loss, or a kill.
+
+        A process that ended by itself between both reads has left another state, or no guard.
+        """
         state = self.state()
-        if state["phase"] in BUSY and process_start(state["worker"]["pid"]) != state["worker"]["started"]:
+        if state["phase"] in BUSY and has_ended(state["worker"]) and self.state() == state:
             self.detach("reverting", "the process of the commit died", self.revert)
         guard = self.load_object("guard")
-        if guard and process_start(guard["worker"]["pid"]) != guard["worker"]["started"]:
+        if guard and has_ended(guard["worker"]) and self.load_object("guard") == guard:
             self.start_guard(guard)
 
     # Requests.

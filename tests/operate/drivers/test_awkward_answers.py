@@ -200,6 +200,26 @@ def test_a_text_that_is_no_configuration_of_frr_has_a_defect(text: str) -> None:
     assert not frr_agent.find_defect(FRR)
 
 
+@pytest.mark.parametrize("after", ["idle", "committing"])
+def test_a_commit_that_ends_while_it_is_looked_for_is_not_reverted(
+    after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = frr_agent.Box({"session": "a", "table": {}, "folder": str(tmp_path / "box"), "do": "status"})
+    box.enter("committing", worker={"pid": 1, "started": "earlier"})
+    reverted: list[str] = []
+
+    def note(phase: str, *_: object) -> None:
+        reverted.append(phase)
+
+    def end(_: int) -> None:
+        box.enter(after)
+
+    monkeypatch.setattr(box, "detach", note)
+    monkeypatch.setattr(frr_agent, "process_start", end)
+    box.recover()
+    assert reverted == ([] if after == "idle" else ["reverting"])
+
+
 @pytest.mark.parametrize(
     "read",
     [
