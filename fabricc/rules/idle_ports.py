@@ -28,19 +28,19 @@ _MOST_LANES, _FASTEST_LANE_GBPS = 8, 200
 
 def _narrow_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report cages that are split into parts with more lanes than they have, or with too few for the speed."""
-    for path, value in statement.facts_below("breakout[").items():
+    found = statement.facts_below("breakout[")
+    speeds: dict[str, int] = {}
+    for port, values in statement.ports.items() if found else ():
+        if (split := defaults.splitting_fact(statement.device.system, port)) is not None:
+            speeds[split[0]] = max(speeds.get(split[0], 0), as_int(values.get("speed_gbps")) or 0)
+    for path, value in found.items():
         lanes, parts = as_int(statement.rest.get(f"{path}/lanes")), count_parts(value)
         if not path.endswith("]") or not lanes or not 0 < parts < MANY_PARTS:
             continue
         cage = first_key(path)
-        speeds = [
-            as_int(values.get("speed_gbps")) or 0
-            for port, values in statement.ports.items()
-            if (split := defaults.splitting_fact(statement.device.system, port)) and split[0] == path
-        ]
         if parts * lanes > _MOST_LANES:
             what, at = f"{parts} parts of {lanes} lanes, a cage has at most {_MOST_LANES}", path
-        elif (fastest := max(speeds, default=0)) > lanes * _FASTEST_LANE_GBPS:
+        elif (fastest := speeds.get(path, 0)) > lanes * _FASTEST_LANE_GBPS:
             what, at = f"{fastest} Gb/s over {lanes} lane: no lane is so fast", f"{path}/lanes"
         else:
             continue

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
     _Words = tuple[str, ...]
-    _Lines = Mapping[_Words, int]
+    _Lines = Mapping[str, Mapping[_Words, int]]
 
-_GATE = re.compile(
-    r"\btype:? ['\"]?bond|(?:allow|deny)-users|ssh-server:?\s|\bapi:?\s|tacacs|radius|\bpbr\b|\brouter-id\b"
-)
 _FRONT = re.compile(r"swp\d+(?:s\d+)?")
 _PLAIN = re.compile(r"[\w.-]+")
 _SSH, _API = ("system", "ssh-server"), ("system", "api")
@@ -41,19 +38,16 @@ _NOBODY = "0.0.0.0"
 
 def state_idle(text: str, file: str, reading: Reading) -> None:
     """Add a fact for each statement without effect; no plan has one."""
-    if not _GATE.search(text):
+    finders = [find for words, find in _FINDERS if any(word in text for word in words)]
+    if text.count("router-id") > 1 or _ZERO.search(text):
+        finders.append(_find_identifiers)
+    if not finders:
         return
-    lines: dict[_Words, int] = {}
+    lines: dict[str, dict[_Words, int]] = {}
     for node in list_statements(text):
-        lines.setdefault(node.key, node.line)
-    for find in (
-        _find_types,
-        _find_logins,
-        _find_servers,
-        _find_services,
-        _find_policy_routing,
-        _find_identifiers,
-    ):
+        if node.key:
+            lines.setdefault(node.key[0], {}).setdefault(node.key, node.line)
+    for find in finders:
         for subject, why, line in find(lines):
             if (path := f"unread[{subject}]") not in reading.facts:
                 reading.put(path, why, file, line)
@@ -61,7 +55,7 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
 
 def _select(lines: _Lines, *start: str) -> Iterator[tuple[_Words, int]]:
     """Yield what follows some words, and the line."""
-    for words, line in lines.items():
+    for words, line in lines.get(start[0], {}).items():
         if words[: len(start)] == start and len(words) > len(start):
             yield words[len(start) :], line
 
@@ -79,7 +73,9 @@ def _find_logins(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     denied = {words[0]: line for words, line in _select(lines, *_SSH, "deny-users")}
     accounts = {words[0] for words, _ in _select(lines, *_USER)} | {OWN_ACCOUNT}
     keyed = {words[0] for words, _ in _select(lines, *_USER) if words[1:3] == ("ssh", "authorized-key")}
-    others = any(words[:3] in _SERVERS for words in lines)  # accounts of servers are not in the file
+    others = any(
+        words[:3] in _SERVERS for words in lines.get(_AAA[0], ())
+    )  # accounts of servers are not in the file
     if keyed and not others and accounts.isdisjoint(allowed) and all(map(_PLAIN.fullmatch, allowed)):
         for line in [*allowed.values()][:1]:
             yield "ssh-server allow-users", "no account of the switch is among them", line
@@ -127,12 +123,7 @@ def _find_services(lines: _Lines) -> Iterator[tuple[str, str, int]]:
 def _find_policy_routing(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     """Yield maps of policy routing that are not defined, or lead to a group that is not."""
     maps = {words[0] for words, _ in _select(lines, "router", "pbr", "map")}
-    groups = {
-        word
-        for words in lines
-        if words[:1] == ("router",) and "nexthop" in "".join(words[1:2])
-        for word in words
-    }
+    groups = {word for words in lines.get("router", ()) if "nexthop" in "".join(words[1:2]) for word in words}
     for words, line in _select(lines, "router", "pbr", "map"):
         match words:
             case (name, "rule", _, "action", "nexthop-group", group, *_) if group not in groups:
@@ -146,8 +137,8 @@ def _find_policy_routing(lines: _Lines) -> Iterator[tuple[str, str, int]]:
 def _find_identifiers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     """Yield identifiers of zero, which no router has (RFC 6286), and one of the default VRF that no address backs."""
     stated: dict[_Words, tuple[str, int]] = {}
-    for words, line in lines.items():
-        if words[:-1] == _ROUTER_ID or (words[:1] == ("vrf",) and words[2:-1] == _ROUTER_ID):
+    for words, line in (*lines.get("router", {}).items(), *lines.get("vrf", {}).items()):
+        if words[:-1] == _ROUTER_ID or (words[0] == "vrf" and words[2:-1] == _ROUTER_ID):
             stated[words[:-1]] = words[-1], line
             if words[-1] == _NOBODY:
                 yield f"router-id {_NOBODY}", "no router has this identifier (RFC 6286)", line
@@ -164,3 +155,14 @@ def _find_identifiers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
                 f"the default VRF has {inner[0]}, no address of the switch",
                 inner[1],
             )
+
+
+_ZERO = re.compile(r"router-id:? ['\"]?0\.0\.0\.0")
+_FINDERS = (
+    (("bond",), _find_types),
+    (("allow-users", "deny-users"), _find_logins),
+    (_PROTOCOLS, _find_servers),
+    ((" port:", " port "), _find_services),
+    ((" pbr",), _find_policy_routing),
+)
+"""Words of which a text has one where a function may find a fault, and the function."""
