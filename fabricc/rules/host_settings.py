@@ -188,7 +188,10 @@ def _congestion(statement: Statement) -> Iterator[_Fault]:
     rails = _rails(statement)
     marked = {port: parse_priorities(statement.of(port, "ecn")) for port in rails}
     remedy = "Run congestion control for the priority of RDMA, or take its parameters away."
-    bare = [port for port, found in marked.items() if priority not in found]
+    bare = [
+        port for port, found in marked.items()
+        if priority not in found and priority in parse_priorities(statement.of(port, "pfc"))
+    ]  # fmt: skip
     if bare and (mask or 0) & (1 << priority):
         message = f"{join_words(bare, 2)}: no congestion control for RDMA (priority {priority})"
         paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("ecn", "pfc", "rdma")]

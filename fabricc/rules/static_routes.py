@@ -40,9 +40,13 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
             whole = _covering(mine, by_length) if mine else None
             if whole is None and mine and mine.length == mine.bits and path in summary.to_hosts:
                 yield from _misled_address(fabric, name, prefix, path)
-            if whole is None and mine and mine.length == mine.bits and via in DROPS:
-                yield from _dropped_address(fabric, name, prefix, path)
-            subnet = _covering(mine, by_subnet) if whole is None and mine and via in DROPS else None
+            dropped = mine if whole is None and via in DROPS else None
+            known = False
+            if dropped and dropped.length == dropped.bits:
+                found = [*_dropped_address(fabric, name, prefix, path)]
+                known = bool(found)
+                yield from found
+            subnet = _covering(dropped, by_subnet) if dropped and not known else None
             if subnet is not None:
                 yield from _dropped_subnet(fabric, name, prefix, path, subnet, attached[subnet])
             if whole is None or name in origins[whole]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.audit import coverage
-from fabricc.audit.adopt import edits, order, report
+from fabricc.audit.adopt import edits, order
 from fabricc.audit.device import collected_systems
 from fabricc.back import hosts
 from fabricc.back.nos import collected, packet_filters
@@ -13,6 +13,7 @@ from fabricc.back.nos.junos import non_forwarding
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.reading.tree import braces
 from fabricc.compiler.render.switch_files import holds_secret
+from fabricc.facts.paths import replace_keys
 
 MANY = 100_000
 _EOS, _NXOS = "Port  Neighbor Device ID  Neighbor Port ID\n", "Device ID   Local Intf\n"
@@ -44,7 +45,7 @@ def test_tables_and_paths_are_matched_in_one_pass() -> None:
     assert collected_systems()["cumulus"].takes("x", "auto a\niface b\n  c\nsource d\n" + "\n" * MANY) is None
     assert not edits._NUMBERED.fullmatch("a1" + "1" * MANY + " ")
     assert not order._CABLE_DESCRIPTION.fullmatch("a1" + "1" * MANY)
-    assert report._KEYS.sub("[]", "a[b]" + "[" * MANY) == "a[]" + "[" * MANY
+    assert replace_keys("a[b]" + "[" * MANY) == "a[]" + "[" * MANY
     assert not instances._DEFAULTS.fullmatch(":" * MANY)
     assert not packet_filters._ADDRESS.fullmatch(":" * MANY + "!")
     assert not braces('"' + '\\"' * (MANY // 4)).nodes
