@@ -60,8 +60,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
     system = statement.device.system
-    by_itself = defaults.exports_connected(system) or defaults.announces_loopback(
-        system, statement.device.reading.lines.get("bgp/asn", ("", 0))[0]
+    by_itself = defaults.exports_connected(system) or (
+        defaults.may_announce_loopback(system)  # places of facts are unpacked for these systems alone
+        and defaults.announces_loopback(statement.device.reading.lines.get("bgp/asn", ("", 0))[0])
     )
     alone = not by_itself and not statement.has_link_state
     maps: list[tuple[str, str]] = []

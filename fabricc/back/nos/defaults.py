@@ -86,12 +86,17 @@ def exports_connected(system: str) -> bool:
     return system == "junos"
 
 
-def announces_loopback(system: str, file: str) -> bool:
-    """Return whether a system announces its loopback where this file states its AS number.
+def may_announce_loopback(system: str) -> bool:
+    """Return whether a system announces its loopback by itself, depending on its files."""
+    return system == "sonic"
+
+
+def announces_loopback(file: str) -> bool:
+    """Return whether such a system announces its loopback where this file states its AS number.
 
     SONiC does, where FRR has no file of its own (sonic-buildimage, dockers/docker-fpm-frr/frr/bgpd/bgpd.main.conf.j2).
     """
-    return system == "sonic" and not file.endswith(".conf")
+    return not file.endswith(".conf")
 
 
 def states_dropping(path: str) -> bool:
