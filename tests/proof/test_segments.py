@@ -106,8 +106,8 @@ FAULTS = {
     ),
     "EVPN routes that are not let through": (
         change_files("spine.*", (r"route-map EVPN-TO-DOWNSTREAM permit 20", "route-map EVPN-TO-DOWNSTREAM deny 20")),
-        "FAB6209 rack001-tor1a and 3 more like it do not get EVPN routes of rack001-tor1a over spine01a and 1 more "
-        "like it: fewer equal paths than uplinks",
+        "FAB6209 rack001-tor1a and 3 more like it do not get routes of each other, such as EVPN routes, over "
+        "spine01a and 1 more like it: fewer equal paths than uplinks",
     ),
     "a host with another gateway": (
         change_files("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),

@@ -146,9 +146,12 @@ def _check_reach(kinds: list[outside.Kind], result: outside.Spread) -> Iterator[
                 have = by_route.get((origin, holder, above), set())
                 lost = [p for p in wanted if p not in have or (origin, holder, above, p) in result.refused]
                 if lost:
+                    what = f"{lost[0]} of {kinds[origin].policy.name}"
+                    if origin == holder:
+                        what = f"routes of each other, such as {lost[0]},"
                     message = (
-                        f"{kinds[holder]} do not get {lost[0]} of {kinds[origin].policy.name} over "
-                        f"{kinds[above]}: fewer equal paths than uplinks"
+                        f"{kinds[holder]} do not get {what} over {kinds[above]}: "
+                        "fewer equal paths than uplinks"
                     )
                     place = _find_stop(kinds, origin, above, holder, lost[0])
                     yield breach_finding(9, message, *place[:2])._replace(words=place.words)
