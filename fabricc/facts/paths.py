@@ -1,4 +1,4 @@
-"""Take apart the paths of facts: words with "/" between them, some with a key in brackets, `vrf[RED]/bgp/asn`."""
+"""Split the paths of facts: words with "/" between them, some with a key in brackets, such as `vrf[RED]/bgp/asn`."""
 
 from __future__ import annotations
 

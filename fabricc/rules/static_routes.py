@@ -254,7 +254,7 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report static routes of the fabric's ports into the management network, which other lines keep apart."""
+    """Report static routes from ports of the fabric into the management network, which other lines separate."""
     routes = statement.facts_below("static_route[")
     if not routes or statement.rest.get("management/isolated") != "true":
         return

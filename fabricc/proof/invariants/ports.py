@@ -139,7 +139,7 @@ def session_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 _USUAL_HOLDS_S = (9, 30, 90, 180)
-"""Hold times of vendors' defaults and guides: beside one of them, the keepalive is at fault."""
+"""Hold times of vendors' defaults and guides: with one of them, the keepalive is at fault."""
 _SHORTEST_HOLD_S = 3
 """Shorter hold times are none, but for 0, which never ends (RFC 4271 section 4.2)."""
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (an edit is one line)
-"""Faults of NVUE's file beside those that every system has: profiles of ports, pools, splits, sessions, and logins."""
+"""Faults of NVUE's file that other systems do not have: profiles of ports, pools, splits, sessions, and logins."""
 
 from __future__ import annotations
 

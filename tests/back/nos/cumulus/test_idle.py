@@ -1,4 +1,4 @@
-"""Statements of NVUE that have no effect beside the others, and their correct forms."""
+"""Statements of NVUE that others make ineffective, and their correct forms."""
 
 from __future__ import annotations
 

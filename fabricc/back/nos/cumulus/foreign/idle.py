@@ -1,4 +1,4 @@
-"""Statements of NVUE that have no effect beside the others: types of ports, logins, ports of services, policy routing.
+"""Statements of NVUE that others make ineffective: types of ports, logins, ports of services, policy routing.
 
 The words are those of NVIDIA's NVUE reference; a packet that no rule of `acl-default-whitelist` permits is dropped
 (NVIDIA, "Firewall Rules").
