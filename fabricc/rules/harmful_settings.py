@@ -1,27 +1,32 @@
-"""Find settings of one switch that by themselves keep its sessions, its routes or its kernel from working."""
+"""Find settings of one switch that by themselves keep its sessions, routes, kernel or log server from their purpose."""
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Tier, session_path
-from fabricc.rules.access import UNSAFE
+from fabricc.proof.compare import Finding
+from fabricc.rules.access import MISSING, UNSAFE
 from fabricc.rules.announcements import LOOPS, POINTLESS
-from fabricc.rules.findings import finding_at
+from fabricc.rules.classes import lossless_ports
+from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE, STILL
+from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import TIMERS
-from fabricc.rules.rule import BGP, OTHER, Input, SwitchRule
-from fabricc.rules.sessions import UPPER, sessions_to_switches
+from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
-    from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Sessions
 
 _CODES = {
@@ -30,6 +35,9 @@ _CODES = {
 }  # fmt: skip
 """Kind of a harm -> code."""
 _REMEDY = "Remove the setting, or set the value that the other switches have."
+_FAMILY = "bgp/family["
+_OFF = ("off", "disabled")
+_LOG = "management/syslog"
 
 
 def _scale_of(statement: Statement, sessions: Sessions) -> Scale:
@@ -96,7 +104,228 @@ def _harmful_processes(statement: Statement, sessions: Sessions) -> Iterator[Fin
                 )
 
 
+def _families_off(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report address families that BGP has off as a whole, and that sessions carry."""
+    for path, value in statement.facts_below(_FAMILY).items():
+        family, leaf = split_list_path(path, "bgp/family")
+        carrying = [
+            neighbor
+            for (vrf, neighbor), values in statement.sessions.items()
+            if not vrf and family in str(values.get("families", "")).split(",")
+        ]
+        if value in _OFF and carrying and not leaf:
+            message = f"{statement.name}: {family} is off in BGP, and {len(carrying)} sessions carry it"
+            remedy = "Enable the address family."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "family off", Severity.WARNING, remedy
+            )
+
+
+def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions with other switches that have no clause: they permit no route."""
+    found: dict[str, list[Key]] = {}
+    for key, values in sessions_to_switches(statement, sessions):
+        for leaf in ("import", "export"):
+            if statement.rest.get(f"route_map[{values.get(leaf)}]/rules") == 0:
+                found.setdefault(str(values[leaf]), []).append(key)
+    for name, keys in found.items():
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = f"{statement.name}: the policy {name} of the sessions with {who} has no clause, and permits nothing"
+        remedy = "Add the clause that permits the prefixes of the fabric."
+        path = f"route_map[{name}]/rules"
+        yield finding_at(REFUSED, statement.device, path, message, "empty policy", Severity.WARNING, remedy)
+
+
+def _idle_switches(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a switch that is left in maintenance, or whose routes of BGP are never used."""
+    device, remedy = statement.device, "End the maintenance, and remove the setting."
+    for path, value in statement.facts_below("bgp/").items():
+        if effect := harmful_settings.describe_idle_switch(path, value):
+            message = f"{statement.name} {effect}"
+            yield finding_at(IDLE, device, path, message, "idle switch", Severity.WARNING, remedy)
+    for file, line, text in device.unknown:
+        if effect := harmful_settings.describe_idle_line(text):
+            place = device.paths.get(file, file)
+            message = f"{statement.name} {effect}"
+            yield Finding(IDLE, message, place, line, "idle switch", Severity.WARNING, remedy)
+
+
+def _late_announcements(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over links that hold routes back for longer than any system does by default."""
+    if not any(leaf.startswith(harmful_settings.DELAY) for leaf in statement.session_leaves):
+        return
+    found: dict[int, list[tuple[tuple[str, str], str]]] = {}
+    for key, values in statement.sessions.items():
+        for leaf, value in values.items() if sessions.near.get(key) else ():
+            if seconds := harmful_settings.announcement_delay(leaf, value):
+                found.setdefault(seconds, []).append((key, leaf))
+    for seconds, places in found.items():
+        who = join_words([key[1] for key, _ in places], 2)
+        message = f"{statement.name}: {who} get new routes, and the end of old ones, after {seconds} s"
+        path = session_path(*places[0])
+        remedy = "Announce routes at once."
+        yield finding_at(IDLE, statement.device, path, message, "late routes", Severity.WARNING, remedy)
+
+
+def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report log servers that get no message of a failed link or session."""
+    device = statement.device
+    message = f"{statement.name}: its log server gets nothing, or only messages of the gravest levels"
+    remedy, group = "Send messages from the level `notice` or `informational` on.", "quiet log"
+    if _LOG not in statement.rest:
+        return
+    for path in (_LOG, *statement.facts_below("platform/syslog[")):
+        if harmful_settings.quiets_log(path, statement.rest.get(path, ""), line_of(device, path)):
+            yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy)
+            return
+    for file, line, text in device.unknown:
+        if harmful_settings.quiets_all_logs(text):
+            place = device.paths.get(file, file)
+            yield Finding(MISSING, message, place, line, group, Severity.WARNING, remedy)
+            return
+
+
+def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report neighbors of sessions whose MAC address is fixed: a replaced switch or cable is not noticed."""
+    stated = [*statement.facts_below("routing/setting[arp ")]
+    if any("arp " in leaf for leaf in statement.port_leaves):
+        stated += [
+            f"{PORT}{port}]/{leaf}"
+            for port, values in statement.ports.items()
+            for leaf in values
+            if "arp " in leaf
+        ]
+    neighbors = {neighbor for _, neighbor in statement.sessions} if stated else set()
+    paths = [path for path in stated if harmful_settings.fixed_neighbor(path) in neighbors]
+    if paths:
+        who = harmful_settings.fixed_neighbor(paths[0])
+        message = f"{statement.name}: the MAC address of the neighbor {who} is fixed: packets go to it alone"
+        remedy = "Remove it, so that ARP finds the neighbor."
+        yield finding_at(
+            IDLE, statement.device, paths[0], message, "fixed neighbor", Severity.WARNING, remedy
+        )
+
+
+def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ports on which BFD notices a failure after BGP's hold time."""
+    found = {}
+    detections = statement.once(_detections_of_ports, lambda: _detections_of_ports(statement))
+    for key, session in sessions.stated.items() if detections else ():
+        port, hold = sessions.near.get(key, ""), session.timers[1]
+        if session.bfd == "true" and isinstance(hold, int) and hold:
+            for leaf, detection in detections.get(port, ()):
+                if detection > hold * 1000:
+                    found[port] = leaf, detection, hold
+    if found:
+        port, (leaf, detection, hold) = next(iter(found.items()))
+        where = f"{statement.name} {join_words([*found], 2)}"
+        message = f"{where}: BFD detects after {detection:,} ms, BGP holds for {hold} s already"
+        remedy = "Let BFD notice failures within a second."
+        path = f"{PORT}{port}]/{leaf}"
+        yield finding_at(TIMERS, statement.device, path, message, "slow BFD", Severity.WARNING, remedy)
+
+
+def _detections_of_ports(statement: Statement) -> dict[str, list[tuple[str, int]]]:
+    """Return port -> the facts by which BFD of the port notices a failure, and after how many milliseconds."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for port, values in statement.ports.items():
+        for leaf, value in values.items():
+            if detection := harmful_settings.detection_of_port(leaf, value):
+                found.setdefault(port, []).append((leaf, detection))
+    return found
+
+
+def _hidden_aggregates(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report aggregates with a community by which neighbors keep them to themselves."""
+    if not any(each.tier in UPPER for each in statement.fars.values()):
+        return
+    for path, mark in harmful_settings.hiding_aggregates(statement.facts_below):
+        message = f"{statement.name}: its aggregate has the community {mark}: spines do not pass it on"
+        remedy = "Announce the aggregate without the community."
+        yield finding_at(
+            POINTLESS, statement.device, path, message, "hidden aggregate", Severity.WARNING, remedy
+        )
+        return
+
+
+def _has_own_routes(families: str) -> bool:
+    """Return whether a session has routes of the switches themselves; those of VPNs need the next hop of the VTEP."""
+    beside = families.replace("evpn", "")
+    return "vpn" not in beside and ("ip" in beside or beside == families)
+
+
+def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over links to lower switches by which routes keep a next hop that the neighbor cannot reach."""
+    if statement.place.tier not in UPPER:
+        return
+    keys = [
+        key
+        for key, values in external_sessions(statement)
+        if values.get("next_hop_unchanged") not in (None, "false", "off")
+        and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
+        and far.known
+        and far.tier is not Tier.HOST
+        and _has_own_routes(str(sessions.stated[key].families))
+    ]
+    if keys:
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name}: routes to {who} keep the next hop of another link: they are not usable there"
+        )
+        remedy = "Let the switch name itself as next hop; only sessions with EVPN keep it."
+        path = session_path(keys[0], "next_hop_unchanged")
+        yield finding_at(IDLE, statement.device, path, message, "kept next hop", Severity.WARNING, remedy)
+
+
+def _detours(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes to an address of a subnet of the switch whose next hop is in another one."""
+    for path, value in statement.facts_below("static_route[").items():
+        target = parse_network(first_key(path))
+        hop = parse_network(str(value).partition(" ")[0])
+        if target is None or hop is None or target.prefixlen < target.max_prefixlen:
+            continue
+        own = statement.remember(_subnets_of_hosts, _subnets_of_hosts)
+        inside = [each for each in own if each.version == target.version and target.network_address in each]
+        if inside and not any(hop.network_address in each for each in inside):
+            host = target.network_address
+            message = (
+                f"{statement.name} sends traffic for {host}, a host of its own port, to {hop.network_address}"
+            )
+            remedy = "Remove the static route: the host is in a subnet of the switch."
+            yield finding_at(IDLE, statement.device, path, message, "detour", Severity.WARNING, remedy)
+
+
+def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
+    """Return the subnets of the ports with PFC that lead to no other switch."""
+    links = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
+    return [
+        network
+        for port in lossless_ports(statement)
+        if port not in links
+        for text in statement.addresses.get(port, [])
+        if (network := parse_network(text)) is not None
+    ]
+
+
+def parse_network(text: str) -> IPv4Network | IPv6Network | None:
+    """Return the network of a text, None for a text that is none."""
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
 RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
     SwitchRule(STILL, OTHER, (Input.LINKS,), _harmful_processes),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _families_off),
+    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _empty_maps),
+    SwitchRule(IDLE, BGP, (Input.PFC,), _detours),
+    SwitchRule(IDLE, BGP, (Input.BGP,), _fixed_neighbors),
+    SwitchRule(TIMERS, BGP, (Input.BGP,), _slow_ports),
+    SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),
+    SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
+    SwitchRule(IDLE, BGP, (), _idle_switches),
+    SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
+    SwitchRule(MISSING, OTHER, (), _quiet_logs),
 )

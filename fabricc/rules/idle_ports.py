@@ -1,10 +1,10 @@
-"""Find ports that cannot work as they are configured: split into too many lanes, not forwarding, in another VRF."""
+"""Find ports that cannot work as they are configured: too many lanes, in loopback, not forwarding, in another VRF."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, harmful_settings
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -65,21 +65,47 @@ def _ports_without_forwarding(statement: Statement, _: Sessions) -> Iterator[Fin
         yield finding_at(IDLE, statement.device, path, message, "no forwarding", Severity.WARNING, remedy)
 
 
+def _looped_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with a link or an address that return their packets to themselves."""
+    found = {
+        port: leaf
+        for port, values in statement.ports.items()
+        for leaf, value in values.items()
+        if harmful_settings.is_looped(leaf, value) and (port in statement.fars or port in statement.addresses)
+    }
+    if found:
+        message = f"{statement.name} {join_words([*found], 2)}: in loopback, so nothing leaves by it"
+        path = next(f"{PORT}{port}]/{leaf}" for port, leaf in found.items())
+        remedy = "Remove the loopback, which is for tests."
+        yield finding_at(IDLE, statement.device, path, message, "port in loopback", Severity.WARNING, remedy)
+
+
 _LOOPBACK_VRF = "interface[lo]/vrf"
+_LOOPBACKS = ("lo", "lo0", "loopback0")
 
 
-def _lost_loopback(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report the loopback in another VRF than that of the links between switches."""
-    vrf = statement.rest.get(_LOOPBACK_VRF, statement.of("lo", "vrf"))
+def _lost_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a loopback in a VRF that has neither a link to another switch nor a session."""
     links = [port for port, far in statement.fars.items() if far.known and far.tier is not Tier.HOST]
-    if vrf is not None and links and all(statement.of(port, "vrf") != vrf for port in links):
-        message = f"{statement.name}: its loopback is in the VRF {vrf}, which has no link to another switch"
-        remedy = "Leave the loopback in the VRF of the links."
-        yield finding_at(IDLE, statement.device, _LOOPBACK_VRF, message, "loopback", Severity.WARNING, remedy)
+    if not links and not sessions.stated:
+        return
+    stated = {port: statement.of(port, "vrf") for port in statement.ports if port.lower() in _LOOPBACKS}
+    if (vrf := statement.rest.get(_LOOPBACK_VRF)) is not None:
+        stated["lo"] = vrf
+    for port, vrf in stated.items():
+        if (
+            vrf
+            and all(statement.of(link, "vrf") != vrf for link in links)
+            and not any(key[0] == vrf for key in sessions.stated)
+        ):
+            message = f"{statement.name} {port}: in the VRF {vrf}, which has no link to another switch and no session"
+            remedy, path = "Leave the loopback in the VRF of the links.", f"{PORT}{port}]/vrf"
+            yield finding_at(IDLE, statement.device, path, message, "loopback", Severity.WARNING, remedy)
 
 
 RULES = (
     SwitchRule(IDLE, INTERFACES, (), _narrow_parts),
     SwitchRule(IDLE, INTERFACES, (), _ports_without_forwarding, shared=True),
-    SwitchRule(IDLE, ADDRESSES, (Input.LINKS,), _lost_loopback),
+    SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _looped_ports, shared=True),
+    SwitchRule(IDLE, ADDRESSES, (), _lost_loopback),
 )
