@@ -5,7 +5,7 @@ Two ports must not claim the same lanes of the ASIC.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import (
     class_of_unlisted,
@@ -19,13 +19,14 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key
+from fabricc.facts.statement import Expectation
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -317,6 +318,37 @@ def _compute_protected(statement: Statement) -> frozenset[int] | None:
         for d, each in classes.items()
         if all(traffic_classes.group_of(statement, each) in kind for kind in groups)
     )
+
+
+class HostPriorities(NamedTuple):
+    """What the NICs of a host state about priorities.
+
+    Attributes:
+        paused: priorities with PFC on ports that state their congestion control; `controlled`: those that have it.
+        unmapped: whether NICs with PFC keep their default map of code points.
+    """
+
+    paused: frozenset[int] = frozenset()
+    controlled: frozenset[int] = frozenset()
+    unmapped: bool = False
+
+
+def host_priorities(statement: Statement) -> HostPriorities:
+    """Return what the NICs of a host state about priorities."""
+    stated = [values for values in statement.ports.values() if parse_priorities(values.get("pfc"))]
+    controlled = frozenset(p for values in stated for p in parse_priorities(values.get("ecn")))
+    paused = (p for values in stated if "ecn" in values for p in parse_priorities(values["pfc"]))
+    mapped = bool(statement.facts_below("qos/dscp["))
+    return HostPriorities(frozenset(paused), controlled, bool(stated) and not mapped)
+
+
+def expect_of_hosts(hosts: Iterable[HostPriorities]) -> Expectation:
+    """Return what the hosts of a folder show about the design of its switches."""
+    found = set(hosts)
+    paused = frozenset(p for each in found for p in each.paused)
+    controlled = frozenset(p for each in found for p in each.controlled)
+    mapped = bool(paused or controlled) and not any(each.unmapped for each in found)
+    return Expectation(unmarked=paused - controlled, nics_mapped=mapped)
 
 
 def _join_ports(ports: list[str]) -> str:

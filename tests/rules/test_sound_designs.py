@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.audit.rules import find_all
+from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from tests.audit import ours
 from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
@@ -156,3 +157,41 @@ def test_a_drained_switch_is_a_note(system: str) -> None:
     }
     assert of_switch == {("FAB9610", Severity.NOTE)}
     assert {each.severity for each in found} == {Severity.NOTE}
+
+
+DESIGNS = {
+    "another priority": ("rdma: {dscp: 26, lossless: true}", "rdma: {dscp: 26, lossless: true, priority: 5}"),
+    "PFC alone": ("management:\n", "congestion: {profile: pfc-only}\nmanagement:\n"),
+}
+"""Designs of lossless classes that only hosts show to be meant."""
+
+
+def find_warnings(path: Path, hosts: bool) -> set[str]:
+    """Return the codes of warnings and errors about the built files of a spec, without its plan."""
+    found = find_all(ours.infer_fabric(ours.found_in(path, hosts=hosts).devices))
+    return {each.code for each in found if each.severity is not Severity.NOTE}
+
+
+@pytest.mark.parametrize(("design", "code"), [("another priority", "FAB9607"), ("PFC alone", "FAB9606")])
+@pytest.mark.parametrize("system", ["eos", "junos"])
+def test_hosts_show_the_design_of_lossless_classes(
+    system: str, design: str, code: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "cluster.yaml"
+    services = "  ntp: [192.0.2.10]\n  syslog: [192.0.2.20]\n"
+    text = ours.spec_of(system).replace("accept:\n", f"{services}accept:\n")
+    path.write_text(text.replace(*DESIGNS[design]))
+    assert find_warnings(path, hosts=True) == set()
+    assert find_warnings(path, hosts=False) == {code}
+
+
+def test_switches_without_marking_are_reported_where_hosts_expect_it(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(ours.spec_of("eos"))
+    files = {
+        switch.name: {"running-config.cfg": re.sub(r"(?m)^.*random-detect ecn.*\n", "", text)}
+        for switch in ours.switches_of(path)
+        for text in back_ends.load("eos").render(switch).values()
+    }
+    found = ours.found_in(path, files, hosts=True)
+    assert "FAB9606" in {each.code for each in find_all(found)}

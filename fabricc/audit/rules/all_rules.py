@@ -16,7 +16,18 @@ from fabricc.audit.rules.switch_views import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
-from fabricc.facts.statement import NOWHERE, Device, Kind, LinkPeer, Place, Statement, Tier, read_statement
+from fabricc.facts.statement import (
+    NO_PLAN,
+    NOWHERE,
+    Device,
+    Expectation,
+    Kind,
+    LinkPeer,
+    Place,
+    Statement,
+    Tier,
+    read_statement,
+)
 from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
@@ -36,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
+    from fabricc.rules.lossless import HostPriorities
 
 
 _FEWEST = 16
@@ -88,7 +100,8 @@ def examine_fabric(
     for kind in (Kind.HOST, Kind.SWITCH):
         devices = [device for device in found.devices.values() if device.kind is kind]
         cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
-        work = partial(_digest_device, found=found, fars=fars, models=models, cnp=cnp)
+        expected = lossless.expect_of_hosts(digests.priorities)
+        work = partial(_digest_device, found=found, fars=fars, models=models, cnp=cnp, expected=expected)
         for number, (device, digest) in enumerate(
             zip(devices, _map_items(jobs, devices, work), strict=True), 1
         ):
@@ -126,6 +139,7 @@ class Digest(NamedTuple):
         safe: code points that PFC protects on every port with PFC; None without such ports.
         vote, mixed: see `consensus.vote_of`.
         designs: designs that it shows; `points`: purpose, code point and network of those that a host states.
+        priorities: of the NICs of a host.
         summary: what of a switch is compared with others; `subnets`: of its ports.
     """
 
@@ -138,6 +152,7 @@ class Digest(NamedTuple):
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
     points: tuple[tuple[str, int, str], ...] = ()
+    priorities: HostPriorities | None = None
     proved: ProvedSwitch | None = None
     summary: Summary | None = None
     subnets: Subnets = Subnets()
@@ -150,8 +165,9 @@ def _digest_device(
     fars: Mapping[str, Mapping[str, LinkPeer]],
     models: Models,
     cnp: int,
+    expected: Expectation,
 ) -> Digest:
-    one = _statement(found, device, fars)
+    one = _statement(found, device, fars, expected)
     mine = sessions.sessions_of(one)
     digest = Digest(
         [],
@@ -169,6 +185,7 @@ def _digest_device(
                 *find_host_settings(one),
             ],
             points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
+            priorities=lossless.host_priorities(one),
         )
     proved = prove(one, mine, models, cnp)
     wrong = [*run_switch_rules(one, mine), *proved.findings]
@@ -201,7 +218,7 @@ class Digests:
     Attributes:
         lossless: switch with PFC -> the code points that it protects on every port with PFC.
         rdma: network -> code points that its hosts use for RDMA -> how many do; `cnp`: the same of all, for
-            notifications.
+            notifications; `priorities`: those that the NICs of hosts have.
         like: one object for all that have addresses at the same paths.
         summaries: switch -> what of it is compared with others; `subnets`: switch -> those of its ports.
     """
@@ -216,6 +233,7 @@ class Digests:
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: dict[str, Counter[int]] = field(default_factory=dict)
     cnp: Counter[int] = field(default_factory=Counter)
+    priorities: set[HostPriorities] = field(default_factory=set)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
     subnets: dict[str, Subnets] = field(default_factory=dict)
@@ -235,6 +253,8 @@ class Digests:
             (self.rdma.setdefault(network, Counter()) if path in lossless.RDMA_POINTS else self.cnp)[
                 dscp
             ] += 1
+        if digest.priorities is not None:
+            self.priorities.add(digest.priorities)
         if digest.proved is None:
             if not any(far.known for far in fars.values()):
                 self.unchecked[name] = ((HOSTS, Input.LINKS.value),)
@@ -250,8 +270,13 @@ class Digests:
             self.summaries[name] = digest.summary
 
 
-def _statement(found: FoundFabric, device: Device, fars: Mapping[str, Mapping[str, LinkPeer]]) -> Statement:
-    return read_statement(device, found.places.get(device.name, NOWHERE), fars[device.name])
+def _statement(
+    found: FoundFabric,
+    device: Device,
+    fars: Mapping[str, Mapping[str, LinkPeer]],
+    expected: Expectation = NO_PLAN,
+) -> Statement:
+    return read_statement(device, found.places.get(device.name, NOWHERE), fars[device.name], expected)
 
 
 def _tiers_of(found: FoundFabric) -> dict[str, Tier]:
