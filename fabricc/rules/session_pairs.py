@@ -17,6 +17,7 @@ from fabricc.back.nos.route_blocks import fact_of_waiting
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
+from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Device, End, LinkPeer, scope_of, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
@@ -374,9 +375,9 @@ def _differences(
     if "enabled" in unlike:
         text = f"the session is shut, but not at {peer.device}"
         yield finding(other, ("enabled",), text, "shut", Severity.WARNING)
-    if "families" in unlike:
-        lacking = _hops_beyond(mine.families, its.families)
-        more = lacking or _hops_beyond(its.families, mine.families)
+    lacking = _families_beyond(mine.families, its.families)
+    more = lacking or _families_beyond(its.families, mine.families)
+    if "families" in unlike and any(_has_routes(devices[each.device], more) for each in (peer, other)):
         place, offering = (other, peer) if lacking else (peer, other)
         text = f"carries no {more}, which {offering.device} offers: not negotiated"
         if table.agrees(place.device, place.key[0]) and not table.agrees(offering.device, offering.key[0]):
@@ -433,5 +434,19 @@ def _format_timers(values: SessionValues) -> str:
     return f"{values.timers[0]}/{values.timers[1]}"
 
 
-def _hops_beyond(one: Value | None, other: Value | None) -> str:
+def _families_beyond(one: Value | None, other: Value | None) -> str:
     return ", ".join(sorted(set(str(one).split(",")) - set(str(other).split(","))))
+
+
+_ADDRESS = {family: path_pattern(rf"interface[_]/{family}") for family in ("ipv4", "ipv6")}
+
+
+def _has_routes(device: Device, families: str) -> bool:
+    """Return whether a switch has addresses of a family; a family beside IPv4 and IPv6 needs none.
+
+    NX-OS sessions on link-local addresses have both families (Nexus 9000 unicast guide, "Interface Peering").
+    """
+    facts = device.reading.facts
+    return (pattern := _ADDRESS.get(families)) is None or (
+        f"loopback/{families}" in facts or any(map(pattern.fullmatch, facts))
+    )

@@ -195,3 +195,15 @@ def test_switches_without_marking_are_reported_where_hosts_expect_it(tmp_path: P
     }
     found = ours.found_in(path, files, hosts=True)
     assert "FAB9606" in {each.code for each in find_all(found)}
+
+
+def test_a_family_without_addresses_is_not_missed(tmp_path: Path) -> None:
+    """A session of NX-OS over link-local addresses offers both families, other systems the used one."""
+    path = tmp_path / "cluster.yaml"
+    text = ours.spec_of("nxos", more="addressing: {fabric_links: unnumbered}\n")
+    spines = "spines: {model: 9364e-sg2, nos: nxos"
+    assert spines in text
+    path.write_text(
+        text.replace(spines, "spines: {model: sn5600, nos: cumulus").replace("uplinks: 4", "uplinks: 2")
+    )
+    assert "FAB9601" not in find_warnings(path, hosts=False)
