@@ -18,16 +18,16 @@ from markdown_it import MarkdownIt
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.cli import entry, output
+from fabricc.cli import push_run as push_report
+from fabricc.cli import verify_run as verify_report
 from fabricc.operate.change.order import Wave
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.lab import agreement
 from fabricc.operate.lab.agreement import Trial
-from fabricc.operate.push import report as push_report
 from fabricc.operate.push.executor import InitialState
 from fabricc.operate.push.journal import Run, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
-from fabricc.operate.verify import report as verify_report
 from fabricc.operate.verify.model import Aspect, Report, make_finding
 from fabricc.review.diff.markdown import FORGES, render, render_failure
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange

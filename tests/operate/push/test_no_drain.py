@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
+from fabricc.cli.push_run import encode_preview
 from fabricc.operate.change.order import Wave
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.push.options import Options
-from fabricc.operate.push.report import encode_preview
 from fabricc.operate.push.start import Preview
 from fabricc.review.diff.model import Impact
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.cli import verify_run
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
-from fabricc.operate.verify import report
 from fabricc.operate.verify.model import Aspect
 from fabricc.operate.verify.run import verify
 from fabricc.operate.verify.widths import Widths
@@ -57,8 +57,8 @@ def test_next_hops_are_compared_and_counters_shown(
             one.diagnostic.code for one in reported.found if one.diagnostic.code in ("FAB9242", "FAB9243")
         ]
         assert codes == (["FAB9242", "FAB9243"] if storms else ["FAB9243"])
-        row = next(iter(report.counter_rows(reported)))
+        row = next(iter(verify_run.counter_rows(reported)))
         assert row == (name, "7", "0", "0", "1" if storms else "not stated", "2")
         gap = "not stated by junos, so not compared: PFC watchdog storms (1)"
         assert (gap in reported.remarks) == (not storms)
-        assert f"| {name} | 7 | 0 |" in report.as_markdown(reported)
+        assert f"| {name} | 7 | 0 |" in verify_run.as_markdown(reported)
