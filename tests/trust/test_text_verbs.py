@@ -20,6 +20,8 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.cli import entry, output
 from fabricc.cli import push_run as push_report
 from fabricc.cli import verify_run as verify_report
+from fabricc.cli.diff import as_diagnostics
+from fabricc.cli.diff import review_lines as review_parts
 from fabricc.operate.change.order import Wave
 from fabricc.operate.change.resources import Effect
 from fabricc.operate.lab import agreement
@@ -32,8 +34,6 @@ from fabricc.operate.verify.model import Aspect, Report, make_finding
 from fabricc.review.diff.markdown import FORGES, render, render_failure
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
 from fabricc.review.diff.review_json import render as review_json
-from fabricc.review.diff.terminal import as_diagnostics
-from fabricc.review.diff.terminal import review_lines as review_parts
 from tests.review.diff.conftest import Bench
 from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, is_harmless
 

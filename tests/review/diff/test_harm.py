@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
+from fabricc.cli.diff import as_diagnostics
 from fabricc.review.diff import wording
 from fabricc.review.diff.markdown import FORGES, render
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.review_json import as_json
 from fabricc.review.diff.review_policy import Policy, policy_violations
-from fabricc.review.diff.terminal import as_diagnostics
 from tests.outward import spec_text
 from tests.review.diff.conftest import compare_specs
 from tests.review.diff.edits import (

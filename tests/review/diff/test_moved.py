@@ -12,8 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.cli import diff
 from fabricc.compiler.driver import build_tree
-from fabricc.review.diff import markdown, review_json, terminal
+from fabricc.review.diff import markdown, review_json
 from fabricc.review.diff.model import Impact, SpecChange
 from fabricc.review.diff.wording import drain_steps, find_renamed_racks, verdict_line
 from tests.review.diff.conftest import compare_specs
@@ -29,7 +30,7 @@ LAB = "lab-smallest"
 def review_text(review: Review) -> str:
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(review_json.as_json(review))
     assert str(markdown.render(review, markdown.FORGES["github"]))
-    return "\n".join(str(line) for line in terminal.review_lines(review))
+    return "\n".join(str(line) for line in diff.review_lines(review))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_diff_of_trees_reports_a_rename_once(bench: Bench, tmp_path: Path) -> No
     finding = Diagnostic(
         "FAB2113", Severity.WARNING, "no such line", Position("a.cfg", 3), "Remove the line."
     )
-    lines = [line.text for line in terminal.review_lines(replace(review, findings=(finding,)))]
+    lines = [line.text for line in diff.review_lines(replace(review, findings=(finding,)))]
     assert {"warning FAB2113: no such line  a.cfg:3", "  help: Remove the line."} <= {*lines}
     assert review.impact <= Impact.HITLESS
     later = bench.folder / "later"

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from fabricc.cli.diff import review_lines
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.incremental.ledger import altered_devices, fabric_outline
 from fabricc.fabric.shape import SwitchId
@@ -15,7 +16,6 @@ from fabricc.review.diff.review_json import as_json
 from fabricc.review.diff.review_policy import Policy, policy_violations
 from fabricc.review.diff.run import Context, compare_sides
 from fabricc.review.diff.sides import SpecSide
-from fabricc.review.diff.terminal import review_lines
 from tests.tenanted import EXPRESSED, TENANTS, exits_text, spec_text
 
 MOVED = TENANTS.replace("[rack001-host01, rack002-host01]", "[rack001-host01]").replace(
