@@ -9,10 +9,10 @@ import pytest
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.cli.explain import explanation_lines as text_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line
 from fabricc.review.explain.questions import subject_of
-from fabricc.review.explain.text import explanation_lines as text_of
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 from tests.front.planning.support import make_document
 from tests.review.explain.support import known_of

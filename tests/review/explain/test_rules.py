@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import BUILT_IN
+from fabricc.cli.explain import explanation_lines
 from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.strides import power_of_two
@@ -17,7 +18,6 @@ from fabricc.review.explain.facts import FORMS, Explainer
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import key_description, path_of
 from fabricc.review.explain.subject import LISTS, Subject
-from fabricc.review.explain.text import explanation_lines
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 from tests.front.planning.support import make_document
 from tests.review.explain.fabrics import INVENTORIES, pick_subjects, plan_inventory
