@@ -19,7 +19,7 @@ import pytest
 from fabricc.base import installation
 from fabricc.cli import catalog, docs
 from fabricc.cli.entry import VERBS, cli
-from fabricc.cli.reference import GENERATED, TITLES
+from fabricc.cli.reference import GENERATED, PAGE_TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def test_a_page_is_printed_as_it_is_where_no_terminal_is(fabricc: Fabricc, topic
 @pytest.mark.parametrize("topic", GENERATED)
 def test_a_generated_page_is_a_topic_with_full_tables(fabricc: Fabricc, topic: str) -> None:
     text = fabricc("docs", topic).out
-    assert text.startswith(f"# {TITLES[topic]}\n") or topic.startswith("limits-")
+    assert text.startswith(f"# {PAGE_TITLES[topic]}\n") or topic.startswith("limits-")
     rows = [line for line in text.splitlines() if line.startswith("|")]
     width = 0
     for row, after in zip_longest(rows, rows[1:], fillvalue=""):
