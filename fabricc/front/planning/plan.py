@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
+from fabricc.catalog import support
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning import hosts
-from fabricc.front.planning.field_problems import field_problem_findings
 from fabricc.front.planning.identity.identities import given_devices, given_links
 from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
 from fabricc.front.planning.networks.external import add_external
-from fabricc.front.planning.networks.management_switches import (
-    out_of_band_findings,
-    refuse_unmanaged,
-)
+from fabricc.front.planning.networks.management_switches import out_of_band_findings, refuse_unmanaged
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.numbering import plan_addresses, plan_routing, plan_strides, used_pools
@@ -37,10 +34,11 @@ from fabricc.front.spec.lock import Lock
 from fabricc.front.spec.priorities import default_network_class, default_rdma_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.design import AddressPlan, RoutingPlan, TierPlan
+    from fabricc.fabric.qos import SwitchQos
     from fabricc.front.planning.networks.external import Planner
     from fabricc.front.spec.model import ClusterSpec
 
@@ -278,3 +276,43 @@ def _name_clashes(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
         spec.error("FAB3021", f"two devices would be named {name!r}", "gpus", help="Rename the host or rack.")
         for name in clashing
     ]
+
+
+def field_problem_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3091 for each known problem that the switches of a tier meet under this plan, once a system and model."""
+    policy = next(iter(fabric.qos.values()), None)
+    conditions = {
+        support.LOSSLESS_CLASSES: policy is not None and len(policy.lossless) > 0,
+        support.ONE_LOSSLESS_CLASS: policy is not None
+        and len(policy.lossless) == 1
+        and policy.watchdog is not None,
+        support.MARKED_LOSSLESS_CLASS: policy is not None and any(each.ecn for each in policy.lossless),
+        support.MARKED_LOSSLESS_CLASSES: policy is not None and _marks_lossless_classes(policy),
+        support.WATCHDOG: policy is not None and len(policy.lossless) > 0 and policy.watchdog is not None,
+        support.ROUTED_TUNNELS: _has_routed_tunnels(fabric),
+        support.ANY_FABRIC: True,
+    }
+    reported = set()
+    for tier, plan in fabric.tiers.items():
+        for problem in support.load_field_problems():
+            key = problem.name, plan.nos, plan.model.name
+            if problem.when == support.ROUTED_TUNNELS and tier is not TierName.TOR:
+                continue
+            if key in reported or not (
+                conditions[problem.when] and problem.affects(plan.nos, plan.release, plan.model.asic_family)
+            ):
+                continue
+            reported.add(key)
+            message = f"{plan.nos} on {plan.model.title}: {problem.problem}"
+            help_ = f"{problem.way_out[0].upper()}{problem.way_out[1:]}. Source: {problem.source}."
+            yield spec.warning("FAB3091", message, f"{tier.value}s", "model", help=help_)
+
+
+def _has_routed_tunnels(fabric: Fabric) -> bool:
+    """Return whether ToRs have VRFs that meet over more than one spine."""
+    routed = bool(fabric.tenancy and fabric.tenancy.tunnels) or bool(fabric.evpn and fabric.evpn.vrfs)
+    return routed and fabric.shape.spines > 1
+
+
+def _marks_lossless_classes(policy: SwitchQos) -> bool:
+    return len(policy.lossless) > 1 and sum(each.ecn for each in policy.lossless) > 1
