@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric.management import address_owners
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT
-from fabricc.fabric.out_of_band_cables import management_cables
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_cables
 from fabricc.paperwork.plan_tables import CABLING, Row
 
 if TYPE_CHECKING:
