@@ -16,9 +16,9 @@ from fabricc.front.spec.document import Assumptions, Findings, fill_defaults, jo
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
 from fabricc.front.spec.gpus import build_gpus, check_classes, check_senders
+from fabricc.front.spec.identities import build_replaced, check_moves
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import Cables, ClusterSpec, Congestion, Gpus, Priority, Routing, Tier
-from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.priorities import build_congestion, build_priorities
 from fabricc.front.spec.tenants import build_tenants

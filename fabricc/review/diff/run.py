@@ -19,7 +19,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.front.spec.moves import kinds_of
+from fabricc.front.spec.identities import kinds_of
 from fabricc.proof.compare import MISMATCHES, mismatch_of
 from fabricc.review.diff import model, tenant_changes, unread
 from fabricc.review.diff.causes import find_causes

@@ -15,7 +15,15 @@ from fabricc.base.values import replace
 from fabricc.front.planning.topology.shared_tors import PIN
 from fabricc.front.planning.topology.units import retired_units
 from fabricc.front.spec.document import join_words
-from fabricc.front.spec.moves import KINDS, Kinds, fitting_kinds, kinds_of, list_renames, names_of, path_of
+from fabricc.front.spec.identities import (
+    KINDS,
+    Kinds,
+    fitting_kinds,
+    kinds_of,
+    list_renames,
+    names_of,
+    path_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

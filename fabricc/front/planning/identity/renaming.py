@@ -15,7 +15,7 @@ from fabricc.fabric.given_identities import NOTHING, Moves, ReplacedDevice
 from fabricc.fabric.naming import computed_name
 from fabricc.front.planning.identity.lock_renames import of_unit
 from fabricc.front.spec.document import join_words
-from fabricc.front.spec.moves import kinds_of, list_renames, path_of
+from fabricc.front.spec.identities import kinds_of, list_renames, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

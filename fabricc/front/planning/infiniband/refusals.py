@@ -10,7 +10,7 @@ from fabricc.catalog.rates import load_generations
 from fabricc.fabric.infiniband import MOST_LIDS, PLACEHOLDER, LidPlan, Partition, guid_text
 from fabricc.fabric.naming import host_port_name
 from fabricc.front.planning.topology.models import Models, UnfitError
-from fabricc.front.spec.moves import kinds_of, path_of
+from fabricc.front.spec.identities import kinds_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
