@@ -65,7 +65,9 @@ def list_pages() -> Mapping[str, Path]:
 
 def _list_topics(pages: Mapping[str, Path]) -> dict[str, str]:
     """Map each topic to its title: pages and generated reference, sorted."""
-    titles = reference.PAGE_TITLES | {topic: page_title(path.read_text("utf-8")) for topic, path in pages.items()}
+    titles = reference.PAGE_TITLES | {
+        topic: page_title(path.read_text("utf-8")) for topic, path in pages.items()
+    }
     return dict(sorted(titles.items()))
 
 

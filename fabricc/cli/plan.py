@@ -25,8 +25,11 @@ from fabricc.fabric.naming import describe_planes
 from fabricc.front.planning.quality import QosWorksheet, list_worksheets
 from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.qos.plot import Panel, draw_svg, panel_of
-from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
+from fabricc.paperwork.plan_tables import (
+    out_of_band_summary,
+    out_of_band_tables,
+)
 from fabricc.paperwork.racks import RackLayout, place_rows, propose_places
 from fabricc.tree.file import make_folder, write_file
 
@@ -303,7 +306,7 @@ def _write_csv(fabric: Fabric, worksheets: Sequence[QosWorksheet], folder: Path)
     for name, head, rows in parts:
         texts = chain([csv_text([tuple(head)])], tables.in_chunks(rows))
         write_file(folder / name, (text.encode() for text in texts))
-    further = dict(out_of_band.table_texts(fabric))
+    further = dict(out_of_band_tables(fabric))
     for name, text in further.items():
         write_file(folder / name, text.encode())
     return [*(name for name, _, _ in parts), *further]
@@ -341,7 +344,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
             for each in evpn.segments
         ]
         yield "Segments", ("segment", "VLAN", "VNI", "VRF", "subnet", "IPv6 subnet"), rows
-    if found := out_of_band.summary_rows(fabric):
+    if found := out_of_band_summary(fabric):
         yield "Out of band", ("what", "number", "model"), found
     bgp = [
         (s.tier.value, s.name, str(s.bgp.asn), s.bgp.router_id, len(s.bgp.sessions), s.bgp.maximum_paths)

@@ -22,8 +22,7 @@ from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
-from fabricc.paperwork.out_of_band import ADDRESS_FILE
-from fabricc.paperwork.plan_tables import SIZED
+from fabricc.paperwork.plan_tables import OUT_OF_BAND_ADDRESS_FILE, SIZED
 from fabricc.proof import tree as tree_proof
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
 from fabricc.rules.answers import Answers, account_topics
@@ -116,7 +115,7 @@ def _check_tree(
             workers = job_count(part.fabric, jobs)
             pieces, same = pieces_of(part.fabric, workers), inputs == manifest.inputs
             work = Work(part.fabric, pieces, None, files.read_verified, expected=same)
-            table = "" if part.fabric.network else files.text(f"plan/{ADDRESS_FILE}")
+            table = "" if part.fabric.network else files.text(f"plan/{OUT_OF_BAND_ADDRESS_FILE}")
             outcome = Outcome(work, workers, table)
             try:
                 outcome.run(progress, "devices read back")

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass
 from fabricc.fabric.links import HOST, cable_rows
+from fabricc.fabric.management import address_owners
 from fabricc.fabric.model import CableRow, Direction, Host, Switch
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_cables
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.quality import QosWorksheet
+
 
 ADDRESSES = ("device", "interface", "family", "address", "peer", "peer_interface")
 SESSIONS = (
@@ -331,3 +334,50 @@ def _encode_value(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _encode_value(item) for key, item in value.items()}
     return str(value)
+
+
+_OUT_OF_BAND_ADDRESSES = ("device", "port", "address", "gateway", "origin")
+OUT_OF_BAND_ADDRESS_FILE = "out-of-band-addresses.csv"
+OUT_OF_BAND_CABLING_FILE = "out-of-band-cabling.csv"
+
+
+def _out_of_band_addresses(fabric: Fabric) -> Iterator[Row]:
+    """Management switches, then the hosts' BMCs, DPUs and own ports; `given` is by a table, `computed` by place."""
+    for device, endpoint, place, given in address_owners(fabric):
+        network = place.network
+        origin = "given" if given else "computed"
+        yield (
+            device, endpoint, f"{place.address}/{network.length}", network.gateway_of(place.offset), origin,
+        )  # fmt: skip
+
+
+def _out_of_band_cables(fabric: Fabric) -> Iterator[Row]:
+    """Return every cable, with the columns of the cabling plan."""
+    for c, _, _ in management_cables(fabric):
+        yield c.kind, c.a_device, c.a_port, c.b_device, c.b_port, c.speed_gbps, c.medium, c.length_m
+
+
+def out_of_band_summary(fabric: Fabric) -> list[tuple[object, ...]]:
+    """Return a summary of the out-of-band network: switches, cables by kind, addresses."""
+    switches, rows = fabric.out_of_band.switches, list[tuple[object, ...]]()
+    if switches is not None:
+        rows.append(("management switches", len(switches.numbers), switches.bank.model.title))
+        if switches.aggregation is not None:
+            rows.append(("aggregation", len(switches.aggregates), switches.aggregation.model.title))
+        kinds = Counter(each.row.kind for each in management_cables(fabric))
+        rows += [(f"cables, {kind}", number, "") for kind, number in kinds.items()]
+    hosts = sum(1 for each in address_owners(fabric) if each.endpoint != MANAGEMENT_PORT)
+    return [*rows, *([("addresses of hosts", hosts, "")] if hosts else [])]
+
+
+def out_of_band_address_text(fabric: Fabric) -> str:
+    """Return the table of addresses; "" where there are none."""
+    return csv_text([_OUT_OF_BAND_ADDRESSES, *rows]) if (rows := list(_out_of_band_addresses(fabric))) else ""
+
+
+def out_of_band_tables(fabric: Fabric) -> Iterator[tuple[str, str]]:
+    """File and text of the tables that have rows."""
+    if text := out_of_band_address_text(fabric):
+        yield OUT_OF_BAND_ADDRESS_FILE, text
+    if rows := list(_out_of_band_cables(fabric)):
+        yield OUT_OF_BAND_CABLING_FILE, csv_text([CABLING, *rows])

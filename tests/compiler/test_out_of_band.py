@@ -24,7 +24,11 @@ from fabricc.fabric.management import address_owners
 from fabricc.fabric.out_of_band import management_cables
 from fabricc.paperwork.bill import label_rows
 from fabricc.paperwork.materials import list_materials
-from fabricc.paperwork.out_of_band import ADDRESS_FILE, CABLING_FILE, table_texts
+from fabricc.paperwork.plan_tables import (
+    OUT_OF_BAND_ADDRESS_FILE,
+    OUT_OF_BAND_CABLING_FILE,
+    out_of_band_tables,
+)
 from fabricc.paperwork.racks import device_titles, read_places
 from fabricc.review.explain.addresses import explain_address
 from tests.effort import scale_examples
@@ -282,7 +286,7 @@ def test_units_share_subnets_with_a_gateway_each(tmp_path: Path) -> None:
     rows = [HOSTS | {"prefix_length": 25, "units": 1, "gateway": "172.24.0.126"}, SWITCHES]
     fabric = fabric_of(tmp_path, small_spec(management=managed_section() | {"networks": rows}))
     assert find_addresses(fabric)["su002-host01", "bmc"] == "172.24.0.145/25"
-    table = dict(table_texts(fabric))[ADDRESS_FILE]
+    table = dict(out_of_band_tables(fabric))[OUT_OF_BAND_ADDRESS_FILE]
     assert "su002-host01,bmc,172.24.0.145/25,172.24.0.254,computed" in table.splitlines()
 
 
@@ -305,7 +309,7 @@ def test_a_table_gives_addresses_and_the_rest_stays_computed(tmp_path: Path) -> 
         ("su001-host02", "dpu0-oob"): "172.24.9.10/16",
         ("oob-su001-1", "management"): "172.23.0.99/22",
     }
-    assert dict(table_texts(fabric))[ADDRESS_FILE].count(",given\n") == 3
+    assert dict(out_of_band_tables(fabric))[OUT_OF_BAND_ADDRESS_FILE].count(",given\n") == 3
 
 
 @pytest.mark.parametrize(
@@ -391,14 +395,14 @@ def test_links_out_of_management_switches_are_on_the_bill(
 
 def test_a_spec_without_the_words_has_no_tables(tmp_path: Path) -> None:
     found = compile_text(tmp_path, small_spec(management={}))
-    assert dict(table_texts(found.fabric)) == {}
+    assert dict(out_of_band_tables(found.fabric)) == {}
     assert "switch " not in found.lock_text
 
 
 def test_a_build_writes_the_tables_and_keeps_the_numbers(tmp_path: Path) -> None:
     text = small_spec(management=managed_section(aggregation={"model": "sn3700c"}))
     assert compile_text(tmp_path, text).write(tmp_path / "out", jobs=1).exit_status == 0
-    lines = (tmp_path / "out/zone/plan" / CABLING_FILE).read_text().splitlines()
+    lines = (tmp_path / "out/zone/plan" / OUT_OF_BAND_CABLING_FILE).read_text().splitlines()
     assert "management,su001-host01,dpu1,oob-su001-1,4,1,copper,3" in lines
     assert "switch oob-su001-1 0\n" in (tmp_path / "fabricc.lock").read_text()
 
@@ -484,7 +488,7 @@ def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: P
     found = compile_text(tmp_path, small_spec())
     assert found.write(tmp_path / "out", jobs=1).exit_status == 0
     tree = tmp_path / "out/zone"
-    table = tree / "plan" / ADDRESS_FILE
+    table = tree / "plan" / OUT_OF_BAND_ADDRESS_FILE
     sound = table.read_text()
     overlaps = [
         d for d in check_tree(tree, tmp_path / "cluster.yaml", jobs=1)[0].diagnostics if d.code == "FAB6206"

@@ -22,9 +22,13 @@ from fabricc.compiler.write.device import Piece, TreeFiles, Work
 from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
 from fabricc.compiler.write.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
-from fabricc.paperwork.plan_tables import Fragments
+from fabricc.paperwork.plan_tables import (
+    OUT_OF_BAND_ADDRESS_FILE,
+    Fragments,
+    out_of_band_address_text,
+    out_of_band_tables,
+)
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings
@@ -141,8 +145,8 @@ class Outcome:
         self._compare_links()
         if self.work.check:
             fabric = self.work.fabric
-            text = out_of_band.address_text(fabric) if self.endpoints is None else self.endpoints
-            file = f"{plan_folder(fabric)}/{out_of_band.ADDRESS_FILE}"
+            text = out_of_band_address_text(fabric) if self.endpoints is None else self.endpoints
+            file = f"{plan_folder(fabric)}/{OUT_OF_BAND_ADDRESS_FILE}"
             self.census.endpoints = list(endpoint_blocks(text, file))
             counts, wired = fabric.counts(), fabric.wired()
             self.findings.add(self.census.findings(counts, wired, fabric.groups(), declared))
@@ -190,7 +194,7 @@ def plan_texts(spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     yield f"{folder}/fabric.json", tables.format_json(summary)
     yield f"{folder}/worksheet.csv", csv_text([tables.WORKSHEET, *tables.worksheet_rows(sheets)])
     yield f"{folder}/worksheet.json", tables.format_json(tables.worksheet_summary(sheets))
-    for name, text in out_of_band.table_texts(fabric):
+    for name, text in out_of_band_tables(fabric):
         yield f"{folder}/{name}", text
 
 
