@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.base.values import dataclass
 from fabricc.catalog import optics
 from fabricc.catalog.model import Breakout, Power, SwitchModel
-from fabricc.fabric import links, out_of_band
+from fabricc.fabric import links, out_of_band_cables
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableR
     for name, model in models.items():
         power = model.power or Power()
         found.devices[name] = Item("switch", "management", model.title, model.vendor, power=power)
-    for row, lower, upper in out_of_band.management_cables(fabric):
+    for row, lower, upper in out_of_band_cables.management_cables(fabric):
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1

@@ -13,7 +13,8 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.links import HOST, cable_rows
 from fabricc.fabric.management import address_owners
 from fabricc.fabric.model import CableRow, Direction, Host, Switch
-from fabricc.fabric.out_of_band import MANAGEMENT_PORT, management_cables
+from fabricc.fabric.out_of_band import MANAGEMENT_PORT
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import PortLayout, SwitchId, TierName
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.load.lock_file import write_lock
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.management import address_owners
-from fabricc.fabric.out_of_band import management_cables
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.paperwork.bill import label_rows
 from fabricc.paperwork.materials import list_materials
 from fabricc.paperwork.plan_tables import (

@@ -12,12 +12,8 @@ from fabricc.fabric.evpn import RESERVED, Segment
 from fabricc.fabric.links import host_links
 from fabricc.fabric.management import Owner, address_owners, host_block, unit_place
 from fabricc.fabric.model import Direction, Host, HostPort
-from fabricc.fabric.out_of_band import (
-    ManagementNetwork,
-    OtherDevices,
-    management_cables,
-    management_endpoints,
-)
+from fabricc.fabric.out_of_band import ManagementNetwork, OtherDevices, management_endpoints
+from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.review.explain import coordinates, formulas, groups, pools
 from fabricc.review.explain import origins as value_origins

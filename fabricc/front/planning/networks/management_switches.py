@@ -12,16 +12,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.library import suggest_name
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
 from fabricc.fabric.management import management_network, management_place
-from fabricc.fabric.out_of_band import (
-    MOST_AGGREGATES,
-    Bank,
-    ManagementNetwork,
-    ManagementSwitches,
-    Port,
-    aggregate_name,
-    management_sites,
-    switch_name,
-)
+from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementNetwork, ManagementSwitches, Port
+from fabricc.fabric.out_of_band_cables import aggregate_name, management_sites, switch_name
 from fabricc.fabric.shape import Slot, TierName
 from fabricc.front.planning.topology.models import Naming, UnfitError, nos_release
 from fabricc.front.spec.document import format_path
