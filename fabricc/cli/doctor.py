@@ -14,8 +14,8 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import logins, options, output
 from fabricc.compiler.compiled import compile_spec
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import NAME
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.doctor import Check, State, check_machine, check_repository, check_spec, check_switches
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.foreign import files
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection, open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, Identity, identity_of
 from fabricc.operate.devices.login import Device

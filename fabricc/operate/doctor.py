@@ -26,9 +26,9 @@ from fabricc.base.foreign.git_process import GitError, git_program
 from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.support import release_numbers
 from fabricc.compiler.load.lock_file import lost_lock
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.connection import Connection, open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.login import Device, devices_by_name
 from fabricc.version import __version__

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.operate.devices import RefusedLoginError
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import RefusedLoginError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.devices.secrets import Reference

@@ -17,8 +17,8 @@ import pytest
 
 from fabricc.cli import logins
 from fabricc.cli.entry import run
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import NAME
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.tree.state import state_home
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import NAME, access_of, read_access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Device
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch

@@ -20,7 +20,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import expand_home
 from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.login import Device, Login, LoginLimit, find_driver
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, is_safe_value
 from fabricc.operate.devices.trust import record_trust, require_trust

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.operate.devices.errors import (
+from fabricc.operate.devices import (
     DeviceError,
     LockedError,
     RefusedLoginError,

@@ -17,7 +17,7 @@ from nornir.core.task import AggregatedResult, MultiResult, Result, Task
 from nornir.plugins.runners import ThreadedRunner
 
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.login import Login, devices_by_name, driver_name
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.management import management_place
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.drivers import DRIVERS
 
 if TYPE_CHECKING:

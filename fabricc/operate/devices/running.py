@@ -12,7 +12,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.secret_values import KNOWN_TO_EVERYONE
 from fabricc.base.values import dataclass
 from fabricc.facts.paths import path_pattern
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.login import Login, driver_class
 from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle

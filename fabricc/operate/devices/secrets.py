@@ -10,7 +10,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 
 KINDS = ("env", "file", "keyring")
 REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z][a-z0-9-]{0,14}[a-z0-9])")

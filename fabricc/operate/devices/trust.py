@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
 from fabricc.tree.state import holds_state_folder, is_private, state_home

@@ -13,9 +13,8 @@ from fabricc.compiler import accepted_lines
 from fabricc.compiler.compiled import COMPUTE, compile_spec
 from fabricc.compiler.render.switch_files import overlay_lines
 from fabricc.front.spec.lock import lines_of
-from fabricc.operate.devices import running
+from fabricc.operate.devices import DeviceError, running
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
 from fabricc.operate.push.built_tree import SWITCHES, BuiltTree, PushRefusedError

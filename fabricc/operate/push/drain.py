@@ -6,8 +6,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from fabricc.facts.paths import first_key
-from fabricc.operate.devices import running
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,8 +15,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import plan_peers
 from fabricc.operate.change.resources import Effect
-from fabricc.operate.devices import running
-from fabricc.operate.devices.errors import DeviceError, LockedError
+from fabricc.operate.devices import DeviceError, LockedError, running
 from fabricc.operate.push import gates
 from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.journal import State

@@ -19,7 +19,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.reach import RunConnections

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
+from fabricc.operate.devices import DeviceError, RefusedLoginError, running
 from fabricc.operate.devices import identity as device_identity
-from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, open_connection
-from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
 from fabricc.operate.devices.login import driver_class
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError

@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices import running
-from fabricc.operate.devices.errors import DeviceError, RefusedLoginError
+from fabricc.operate.devices import DeviceError, RefusedLoginError, running
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.image_step import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State

@@ -12,8 +12,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from fabricc.base.secret_words import HIDDEN, hide_secret_words, secrets_by_line
-from fabricc.operate.devices import running
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError, running
 from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
 from fabricc.operate.drivers.redact import secrets_in
 from fabricc.operate.push.built_tree import PushRefusedError

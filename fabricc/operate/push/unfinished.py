@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.operate.devices import running
-from fabricc.operate.devices.errors import DeviceError
+from fabricc.operate.devices import DeviceError, running
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.push import start
 from fabricc.operate.push.built_tree import PushRefusedError

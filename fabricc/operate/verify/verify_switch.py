@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection, open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import lossless

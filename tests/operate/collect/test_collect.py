@@ -16,8 +16,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.collect import collect, parse_targets
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.lab import kernel

@@ -13,9 +13,9 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.operate import doctor
+from fabricc.operate.devices import DeviceError, UnprovenDeviceError
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import DeviceError, UnprovenDeviceError
 from fabricc.operate.devices.login import Login, devices_by_name
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.doctor import State, check_switches

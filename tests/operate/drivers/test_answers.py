@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.drivers import answers

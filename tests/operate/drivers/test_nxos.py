@@ -20,8 +20,8 @@ from napalm.base.exceptions import (
 )
 from napalm.nxapi_plumbing import NXAPIConnectionError
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.running import find_differences
 from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.holds import HoldKind

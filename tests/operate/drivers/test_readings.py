@@ -13,8 +13,8 @@ from lxml import etree
 from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.getter_types import GETTERS
 from fabricc.operate.drivers import DRIVERS, linux_views, nvue_views
 from fabricc.operate.drivers.answers import AnswerError

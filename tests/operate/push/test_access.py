@@ -10,9 +10,9 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import read_access
 from fabricc.operate.devices.connection import reason_of
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.drivers.redact import excerpt
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import yaml
 from netmiko import BaseConnection
 
 from fabricc.cli import logins
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import Access, read_access
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.drivers import DRIVERS
 from fabricc.operate.drivers.access_options import RULES

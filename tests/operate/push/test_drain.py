@@ -15,9 +15,8 @@ from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.design import DeviceChange
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.shape import TierName
-from fabricc.operate.devices import running
+from fabricc.operate.devices import DeviceError, running
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Device, Login
 from fabricc.operate.push.built_tree import BuiltTree, PushRefusedError, Snapshot, read_source

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.getter_types import GETTERS
 from fabricc.operate.push import gates
 from fabricc.operate.push.options import Options

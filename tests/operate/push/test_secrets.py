@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import Access, read_access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.errors import DeviceError
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference, secret_names_in
 from fabricc.operate.push.executor import Executor

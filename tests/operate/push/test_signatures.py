@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli.entry import run
+from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import read_access
-from fabricc.operate.devices.errors import DeviceError
 from tests.operate.push.network import HITLESS, Network
 
 if TYPE_CHECKING:
