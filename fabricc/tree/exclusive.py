@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fabricc.base.numbers import is_number
-from fabricc.tree.errors import EmitError
+from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder
 
 _ATTEMPTS = 3

@@ -16,7 +16,7 @@ from stat import S_IMODE, S_ISREG
 
 from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of, repository_at, root_below
 from fabricc.base.foreign.shell import home_folder
-from fabricc.tree.errors import EmitError
+from fabricc.tree import EmitError
 from fabricc.tree.folders import make_missing_folders
 
 _NOTHING_LOST = "The former content is untouched."

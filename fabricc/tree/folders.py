@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabricc.base.foreign import files
-from fabricc.tree.errors import EmitError
+from fabricc.tree import EmitError
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")

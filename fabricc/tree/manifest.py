@@ -9,7 +9,7 @@ from dataclasses import field
 from itertools import islice
 
 from fabricc.base.values import dataclass
-from fabricc.tree.errors import EmitError
+from fabricc.tree import EmitError
 
 NAME = "manifest.json"
 FOLDERS = ("acceptance", "hosts", "jobs", "plan", "subnets", "switches")

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
-from fabricc.tree import folders
-from fabricc.tree.errors import EmitError, name_failures
+from fabricc.tree import EmitError, folders, name_failures
 from fabricc.tree.manifest import checked_path
 from fabricc.tree.stage import CREATE, StagedFile, read_existing
 from fabricc.tree.state import has_pending, patch_of

@@ -20,9 +20,8 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.tree import folders
+from fabricc.tree import EmitError, folders, name_failures
 from fabricc.tree import manifest as manifests
-from fabricc.tree.errors import EmitError, name_failures
 from fabricc.tree.manifest import Manifest, checked_cluster, checked_path
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ def test_a_mount_in_the_tree_stops_the_build(tmp_path: Path, place: str) -> None
     places = (source, target, sys.executable, code, tmp_path)
     words = ["unshare", "-m", "sh", "-c", script, "sh", *map(str, places)]
     ran = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert "fabricc.tree.errors.EmitError" in ran.stderr, ran.stderr
+    assert "fabricc.tree.EmitError" in ran.stderr, ran.stderr
     assert f"something is mounted at {target}" in ran.stderr
     assert folders.find_mount(tmp_path) is None
 

@@ -32,7 +32,7 @@ from fabricc.paperwork.plan_tables import (
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings
-from fabricc.tree.errors import name_failures
+from fabricc.tree import name_failures
 from fabricc.tree.stage import Parts, Stage
 
 if TYPE_CHECKING:
