@@ -16,7 +16,7 @@ from fabricc.operate.devices import (
 )
 from fabricc.operate.devices.getter_types import GETTERS, IDENTITY
 from fabricc.operate.devices.login import MOST_REFUSING, Device, driver_class, napalm_base
-from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.drivers.redact import excerpt, mask_secrets
 
 if TYPE_CHECKING:

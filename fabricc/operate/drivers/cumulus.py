@@ -10,10 +10,9 @@ from typing import Any
 
 from napalm.base import exceptions
 
-from fabricc.operate.drivers import linux_views, nvue_views
+from fabricc.operate.drivers import Hold, HoldKind, linux_views, nvue_views
 from fabricc.operate.drivers.answers import TIMES
 from fabricc.operate.drivers.cumulus_connection import FILE, POLL_S, SHOW, STARTUP, CumulusConnection
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import PROCESSES
 from fabricc.operate.drivers.nvue_views import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt

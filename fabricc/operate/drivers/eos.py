@@ -9,7 +9,7 @@ import uuid
 from napalm.base import exceptions
 from pyeapi.eapilib import CommandError
 
-from fabricc.operate.drivers import single
+from fabricc.operate.drivers import Hold, HoldKind, single
 from fabricc.operate.drivers.answers import (
     AnswerError,
     quote_words,
@@ -18,7 +18,6 @@ from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.eos_connection import SAVE, VERSION, ZEROTOUCH, EosConnection
 from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.redact import redact_text
 
 FILE = "running-config.cfg"

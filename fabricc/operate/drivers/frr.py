@@ -13,13 +13,12 @@ from typing import Any, NoReturn
 
 from napalm.base import exceptions
 
-from fabricc.operate.drivers import frr_agent, linux, linux_views
+from fabricc.operate.drivers import Hold, HoldKind, frr_agent, linux, linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, TIMES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt, redact_text
 

@@ -11,9 +11,8 @@ from jnpr.junos.exception import ConnectClosedError, RpcError, RpcTimeoutError
 from napalm.base import exceptions
 from ncclient import NCClientError
 
-from fabricc.operate.drivers import junos_secrets, junos_views
+from fabricc.operate.drivers import Hold, HoldKind, junos_secrets, junos_views
 from fabricc.operate.drivers.checking import Options, Refusal
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.junos_connection import JunosConnection
 from fabricc.operate.drivers.junos_views import read_version, went_back
 from fabricc.operate.drivers.redact import redact_text

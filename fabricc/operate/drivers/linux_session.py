@@ -10,8 +10,8 @@ from typing import Any
 
 from napalm.base import exceptions
 
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.drivers.answers import TIMES
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import NEIGHBORS, ROUTER_MACS, ROUTES, SUMMARY, LinuxDriver
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.drivers.shell import CommandResult

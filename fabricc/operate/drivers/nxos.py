@@ -13,9 +13,8 @@ from napalm.base import exceptions
 from napalm.nxapi_plumbing import NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.errors import NXAPIError
 
-from fabricc.operate.drivers import nxos_candidate, nxos_replace, single
+from fabricc.operate.drivers import Hold, HoldKind, nxos_candidate, nxos_replace, single
 from fabricc.operate.drivers.checking import Options, Refusal
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.nxos_connection import RUNNING, STATUS, NxosConnection, require_text
 from fabricc.operate.drivers.nxos_exchange import QUIET, LongRequest
 from fabricc.operate.drivers.redact import excerpt, redact_text

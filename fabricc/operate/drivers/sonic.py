@@ -17,11 +17,10 @@ from napalm.base import exceptions
 
 from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import frr_agent, sonic_views
+from fabricc.operate.drivers import Hold, HoldKind, frr_agent, sonic_views
 from fabricc.operate.drivers.answers import quote_words
 from fabricc.operate.drivers.bundle import candidate_files, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.linux import PROCESSES
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.sonic_connection import (

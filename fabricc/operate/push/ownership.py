@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import DeviceError
-from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.reach import RunConnections
 

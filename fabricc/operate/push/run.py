@@ -25,7 +25,7 @@ from fabricc.operate.push.secret_store import require_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from fabricc.operate.drivers.holds import Hold
+    from fabricc.operate.drivers import Hold
     from fabricc.operate.push.executor import Executor, InitialState
 
 R = TypeVar("R")

@@ -18,7 +18,7 @@ from napalm.base.exceptions import (
 
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.operate.devices.running import find_differences
-from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.verify.drift import compare_drift
 from fabricc.operate.verify.model import Aspect
 from tests.back.nos.cumulus.variants import VARIANTS

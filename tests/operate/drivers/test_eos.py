@@ -20,8 +20,8 @@ from napalm.base.exceptions import (
 from netutils.password import encrypt_type7
 
 from fabricc.operate.devices.running import find_differences
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.drivers.eos_views import decode_key
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.eos import DEFAULTS, PASSWORD, EosSwitch, eos_switch
 

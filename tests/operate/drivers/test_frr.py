@@ -23,9 +23,9 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.frr import FrrDriver
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.frr_box import PASSWORD, box_configuration
 
 if TYPE_CHECKING:

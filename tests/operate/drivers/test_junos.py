@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
 from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.devices.running import find_differences
-from fabricc.operate.drivers.holds import HoldKind
+from fabricc.operate.drivers import HoldKind
 from fabricc.operate.drivers.junos_secrets import decode_secret, read_engine
 from fabricc.operate.drivers.junos_views import Commit, went_back
 from tests.operate.drivers.servers.junos import USER, JunosSwitch, junos_switch

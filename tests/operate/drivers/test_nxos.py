@@ -23,8 +23,7 @@ from napalm.nxapi_plumbing import NXAPIConnectionError
 from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.connection import Connection
 from fabricc.operate.devices.running import find_differences
-from fabricc.operate.drivers import nxos, nxos_replace, nxos_views
-from fabricc.operate.drivers.holds import HoldKind
+from fabricc.operate.drivers import HoldKind, nxos, nxos_replace, nxos_views
 from fabricc.operate.drivers.nxos_candidate import digest_statements, split_blocks
 from fabricc.operate.drivers.single import NothingCommittedError
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch

@@ -18,8 +18,8 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
+from fabricc.operate.drivers import Hold, HoldKind
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from fabricc.operate.drivers.holds import Hold, HoldKind
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch, lose_once, run_process
 
 if TYPE_CHECKING:

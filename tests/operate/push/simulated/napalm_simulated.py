@@ -26,7 +26,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers.holds import Hold, HoldKind
+from fabricc.operate.drivers import Hold, HoldKind
 from tests.operate.push.striking import due_fault
 
 
