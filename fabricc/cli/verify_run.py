@@ -17,7 +17,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.cli import logins, output
 from fabricc.operate.drivers.lossless import KIND_WORDS, KINDS
 from fabricc.operate.push.built_tree import read_source
-from fabricc.operate.verify import lossless
+from fabricc.operate.verify import verify_switch
 from fabricc.operate.verify.model import Aspect, Deviation, Report
 from fabricc.operate.verify.run import verify
 from fabricc.operate.verify.subnets import has_subnets, verify_subnets
@@ -90,7 +90,7 @@ def table_rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
 
 def counter_rows(report: Report) -> Iterator[tuple[str, ...]]:
     """Yield each switch with a count above zero and its counts of each kind; the highest counts come first."""
-    for name, sums in lossless.sum_counters(report.counters):
+    for name, sums in verify_switch.sum_counters(report.counters):
         if any(sums):
             yield name, *("not stated" if one is None else f"{one:,}" for one in sums)
 

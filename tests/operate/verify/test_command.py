@@ -13,7 +13,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.cli.entry import run
 from fabricc.fabric.qos import SwitchQos
-from fabricc.operate.verify import lossless, verify_switch
+from fabricc.operate.verify import verify_switch
 from fabricc.operate.verify.widths import Widths
 from tests import tenanted
 from tests.operate.lab import specs
@@ -165,7 +165,7 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
         "storms": {port: {"3": 2}},
         "dropped": {port: {"0": 1000, "3": 4}, other: {"0": 9}},
     }
-    found, count = lossless.compare_counters(planned, reported)
+    found, count = verify_switch.compare_counters(planned, reported)
     assert [one.diagnostic.message for one in found] == [
         f"spine01a: port {port} was sent PFC frames of classes that are not lossless: 5 for priority 4",
         f"spine01a: the PFC watchdog of port {port} detected 2 storms",
@@ -174,7 +174,7 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
     assert [one.diagnostic.severity for one in found] == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
     assert count == 2
     lossy = replace(planned, qos=SwitchQos((), (), None, None))
-    assert [one.diagnostic.code for one in lossless.compare_counters(lossy, reported)[0]] == [
+    assert [one.diagnostic.code for one in verify_switch.compare_counters(lossy, reported)[0]] == [
         "FAB9241",
         "FAB9242",
     ]
@@ -183,11 +183,11 @@ def test_counters_of_lossless_classes(planned: Switch) -> None:
 def test_counters_are_shown_the_worst_first_and_what_is_not_stated_as_such() -> None:
     calm = {"pfc_rx": {"swp1": {"3": 1000}}, "storms": {"swp1": {"3": 0}}}
     sick = {"pfc_rx": {"swp1": {"3": 1, "4": 1}, "swp2": {"all": 1}}, "storms": {"swp1": {"3": 1}}}
-    assert dict(lossless.sum_counters({"calm": calm, "sick": sick})) == {
+    assert dict(verify_switch.sum_counters({"calm": calm, "sick": sick})) == {
         "sick": [3, None, None, 1, None],
         "calm": [1000, None, None, 0, None],
     }
-    assert next(iter(lossless.sum_counters({"calm": calm, "sick": sick})))[0] == "sick"
+    assert next(iter(verify_switch.sum_counters({"calm": calm, "sick": sick})))[0] == "sick"
 
 
 def test_routes_are_reported_by_class(tmp_path: Path) -> None:
