@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.back.infiniband.tables import class_rows, fabric_summary, partition_rows, plan_files
+from fabricc.back.infiniband.cabling import class_rows, fabric_summary, partition_rows, plan_files
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Rendered, Table

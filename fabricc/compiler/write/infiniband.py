@@ -7,10 +7,10 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.infiniband.cabling import plan_files
 from fabricc.back.infiniband.host_files import HostFiles, mode_of, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
-from fabricc.back.infiniband.tables import plan_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.input_digests import manifest_inputs

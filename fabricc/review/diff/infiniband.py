@@ -11,11 +11,11 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back.infiniband.cabling import CABLING, cabling_rows, fabric_summary
 from fabricc.back.infiniband.device_reading import read_device
 from fabricc.back.infiniband.host_files import HostFiles
 from fabricc.back.infiniband.reading import read_subnet
 from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
-from fabricc.back.infiniband.tables import CABLING, cabling_rows, fabric_summary
 from fabricc.back.nos.templating import use_template_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import with_templates

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.tables import class_rows, partition_rows
+from fabricc.back.infiniband.cabling import class_rows, partition_rows
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric import links

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.infiniband.cabling import fabric_summary
 from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
-from fabricc.back.infiniband.tables import fabric_summary
 from fabricc.fabric.infiniband_wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, make_document, plan_subnets
 

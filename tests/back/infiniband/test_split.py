@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.infiniband import sm_files
+from fabricc.back.infiniband.cabling import cabling_rows
 from fabricc.back.infiniband.sm_files import read_topology
-from fabricc.back.infiniband.tables import cabling_rows
 from fabricc.catalog.load import load_catalog
 from fabricc.fabric.infiniband_wiring import Subnet
 from fabricc.proof.infiniband.sim.processes import missing_programs

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.back.infiniband.cabling import partition_rows
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.sm_files import PARTITIONS
-from fabricc.back.infiniband.tables import partition_rows
 from fabricc.fabric.infiniband_wiring import Host, Subnet, expand_hosts
 from fabricc.front.spec.lock import Lock
 from fabricc.proof.infiniband.sim.processes import missing_programs

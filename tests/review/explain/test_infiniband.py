@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.infiniband.tables import plan_files
+from fabricc.back.infiniband.cabling import plan_files
 from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
 from fabricc.interface import build
