@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.jobs.acceptance import (
+from fabricc.back.jobs.files import (
     EXPECTED_MISSES,
     OVERLOADS,
     QUEUE_PAIRS,

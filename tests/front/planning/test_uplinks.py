@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fabricc.back.jobs.acceptance import QUEUE_PAIRS, flows_to_cover, plan_rounds
+from fabricc.back.jobs.files import QUEUE_PAIRS, flows_to_cover, plan_rounds
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.model import Direction
 from fabricc.front.planning.topology.spread import PIN
