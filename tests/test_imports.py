@@ -167,7 +167,7 @@ INSIDE = {
     "fabricc.review.diff.inputs": (1, "the rules of `audit`, which only a review of built trees runs"),
     "fabricc.tree.state": (1, "a build that finds nothing to do removes no folder"),
     "fabricc.base.installation": (1, "yaml, for files that few verbs read"),
-    "fabricc.base.diagnostics.text": (1, "text for people needs no XML"),
+    "fabricc.base.diagnostics.formats": (1, "text for people needs no XML"),
     "fabricc.base.foreign.formats": (2, "XML, for JUnit and pictures; openpyxl is an extra"),
     "fabricc.back.nos": (
         2,

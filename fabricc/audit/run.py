@@ -15,8 +15,7 @@ from fabricc.audit.model import FoundFabric, Link
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import RuleResults, examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
-from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.text import severity_summary
+from fabricc.base.diagnostics.formats import finding_entry, severity_summary
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import escape_json
 from fabricc.base.foreign.text import Line, Part, Rendered, Table

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
-from fabricc.base.diagnostics.text import FORMATS
+from fabricc.base.diagnostics.formats import FORMATS
 from fabricc.cli.output import FORMAT, err
 
 if TYPE_CHECKING:

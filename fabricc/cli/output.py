@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from fabricc.base.diagnostics import Diagnostic, Position
-from fabricc.base.diagnostics.text import FORMATS, render_document, render_text
+from fabricc.base.diagnostics.formats import FORMATS, render_document, render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import repository_at
 from fabricc.base.foreign.text import Part, Rendered, Terminal, break_line, neutral_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.templating import template_path
 from fabricc.base.diagnostics import RULE_CODES, Diagnostic, Severity
-from fabricc.base.diagnostics.text import render_text
+from fabricc.base.diagnostics.formats import render_text
 from fabricc.base.values import dataclass
 from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 
-from fabricc.base.diagnostics.text import FORMATS
+from fabricc.base.diagnostics.formats import FORMATS
 from fabricc.cli.entry import BROKEN_PIPE, ENVIRONMENT, cli, run
 
 if TYPE_CHECKING:

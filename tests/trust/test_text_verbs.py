@@ -348,7 +348,7 @@ def test_a_table_for_a_spreadsheet_calculates_nothing(said: Said, tmp_path: Path
 
 @given(st.sampled_from(Severity), anything, anything, anything)
 def test_any_finding_is_text_for_people(severity: Severity, file: str, message: str, source: str) -> None:
-    from fabricc.base.diagnostics.text import render_text
+    from fabricc.base.diagnostics.formats import render_text
     from fabricc.base.foreign.text import neutral_text
 
     finding = Diagnostic("FAB0001", severity, message, Position(file, 1, 2), message)

@@ -11,7 +11,7 @@ import pytest
 from fabricc.audit.adopt.trial import secret_places
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.text import render_text
+from fabricc.base.diagnostics.formats import render_text
 from fabricc.operate.push.secret_store import extract_secrets, hide_secrets
 from fabricc.proof.compare import compare, device_findings
 from fabricc.review.diff.view import mask_secrets

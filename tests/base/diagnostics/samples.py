@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.text import render_document, render_text
+from fabricc.base.diagnostics.formats import render_document, render_text
 
 if TYPE_CHECKING:
     from fabricc.base.foreign.text import SafeText

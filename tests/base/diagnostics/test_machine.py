@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import TITLES, Diagnostic, Position, Severity
-from fabricc.base.diagnostics.text import FORMATS
+from fabricc.base.diagnostics.formats import FORMATS
 from tests.base.diagnostics.samples import ALL, NOTE, PLAIN, WARNING, render
 
 # The parts of the SARIF 2.1.0 schema (OASIS, sections 3.13 to 3.30) that a log of ours uses.

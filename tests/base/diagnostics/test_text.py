@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.text import render_text, severity_summary
+from fabricc.base.diagnostics.formats import render_text, severity_summary
 from fabricc.base.foreign.text import visible_text
 from tests.base.diagnostics.samples import ALL, NASTY, NOTE, PLAIN, WARNING, render
 

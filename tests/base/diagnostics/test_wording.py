@@ -13,7 +13,7 @@ import pytest
 
 import fabricc
 from fabricc.base.diagnostics import TITLES
-from fabricc.base.diagnostics.text import render_text
+from fabricc.base.diagnostics.formats import render_text
 from fabricc.cli.entry import VERBS, cli
 from fabricc.compiler.render.overlays import _gap_finding
 from fabricc.fabric.vocabulary import Gap

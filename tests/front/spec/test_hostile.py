@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.text import FORMATS
+from fabricc.base.diagnostics.formats import FORMATS
 from fabricc.front.spec.load import Loaded, load_spec, read_spec
 from tests.base.diagnostics.samples import render
 from tests.effort import scale_examples

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.text import render_text
+from fabricc.base.diagnostics.formats import render_text
 from fabricc.front.spec.load import load_spec
 
 if TYPE_CHECKING:
