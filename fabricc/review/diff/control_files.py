@@ -16,7 +16,7 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import BESIDE, TREE, ControlFile, TreeVerdict
-from fabricc.review.diff.other_clusters import list_files_of_trees
+from fabricc.review.diff.other_clusters import clusters_of_changes, list_files_of_trees
 from fabricc.tree.manifest import FOLDERS
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ _DATA = re.compile(
 )
 """Names of texts, pictures, tables and data, which decide nothing if no role names them."""
 _UNKNOWN_KIND = "file of an unknown kind"
-_BUILT_ROLES = frozenset({"program", _UNKNOWN_KIND})
+_OTHER_TREE = "committed tree of another cluster"
+_BUILT_ROLES = frozenset({"program", _UNKNOWN_KIND, _OTHER_TREE})
 """The roles of files that a build writes."""
 _PROGRAM = b"#!"
 """How a program of any name begins."""
@@ -105,10 +106,12 @@ def control_files(
     commit: str,
     submodules: AbstractSet[str] = frozenset(),
     others: Mapping[str, AbstractSet[str]] | None = None,
+    changed_clusters: AbstractSet[str] = frozenset(),
 ) -> tuple[ControlFile, ...]:
     """Return the changed files that decide what a push or a review does; those of a committed tree as one entry.
 
-    Files that the manifest of another cluster's tree lists are one entry for each folder and role.
+    Files that the manifest of another cluster's tree lists are one entry for each folder and role. Its configurations
+    count if its spec and lock stay, since no build of a change explains them.
 
     Args:
         changes: files that differ between the two sides.
@@ -117,6 +120,7 @@ def control_files(
         commit: the newer one, "" for the work tree.
         submodules: paths at which a side has a commit of another repository.
         others: folder of a tree of another cluster -> the files in its manifests.
+        changed_clusters: names of clusters whose spec or lock changes.
     """
     folders = {f"{tree}/": tree for tree in trees}
     found: list[ControlFile] = []
@@ -137,6 +141,10 @@ def control_files(
                 in_others.append(((folder, role), change))
             else:
                 found.append(ControlFile(visible_path(change.path), role, change.kind))
+        elif (folder := _folder_in_tree(change.path, _OTHER_TREE, others or {})) and (
+            posixpath.basename(posixpath.dirname(folder)) not in changed_clusters
+        ):
+            in_others.append(((folder, _OTHER_TREE), change))
     found += [_join_changes(*at, members) for at, members in group_pairs(in_others).items()]
     found += [_join_changes(tree, TREE, members) for tree, members in group_pairs(in_trees).items()]
     return tuple(found)
@@ -308,7 +316,8 @@ def find_control_files(
     changes = newer.changes(chosen.base, chosen.head)
     submodules = {entry.path for entry in (*before, *after) if entry.mode == SUBMODULE}
     others = _files_of_other_trees((repository, before), (newer, after), changes=changes, cluster=cluster)
-    found = control_files(changes, (*old, *trees), newer, chosen.head, submodules, others)
+    clusters = clusters_of_changes((repository, before), (newer, after), changes=changes)
+    found = control_files(changes, (*old, *trees), newer, chosen.head, submodules, others, clusters)
     own = (history.prefix, *(f"{tree}/" for tree in trees))
     if status is not None:
         return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old), changes

@@ -84,6 +84,22 @@ def _clusters_of_files(repository: Repository, entries: Iterable[Entry]) -> Iter
             yield entry.path, cluster
 
 
+def clusters_of_changes(
+    *sides: tuple[Repository, Iterable[Entry]], changes: Iterable[Change]
+) -> frozenset[str]:
+    """Return the names of the clusters whose spec or lock changes.
+
+    Raises:
+        GitError: an object is not here.
+    """
+    changed = {change.path for change in changes}
+    return frozenset(
+        cluster
+        for repository, entries in sides
+        for _, cluster in _clusters_of_files(repository, (each for each in entries if each.path in changed))
+    )
+
+
 def _other_trees(
     repository: Repository, entries: Mapping[str, Entry], changed: Iterable[str], clusters: frozenset[str]
 ) -> dict[str, str]:

@@ -166,3 +166,21 @@ def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
         ("build/other/hosts", "program", 30),
     ]
     assert "fabric:control-files" in found["labels"]
+
+
+@pytest.mark.parametrize("spec_too", [False, True])
+def test_a_configuration_of_another_tree_is_a_control_file_unless_its_spec_changes(
+    repository: Repository, fabricc: Callable[..., Ran], *, spec_too: bool
+) -> None:
+    tree = repository.folder / "build" / "other"
+    (tree / "manifest.json").write_text(manifest_of("other", "switches/x.conf"), "utf-8")
+    change_tree(repository)
+    if spec_too:
+        change_spec(repository)
+    repository.commit("change")
+    words = ("diff", "a/cluster.yaml", "--base", "main", "--head", "topic", "--format", "json")
+    found = json.loads(fabricc(*words)[1])
+    entry = ("build/other/switches", "committed tree of another cluster", 1)
+    listed = [(each["path"], each["role"], each["files"]) for each in found["control_files"]]
+    assert listed == ([] if spec_too else [entry])
+    assert found["labels"] == ([] if spec_too else ["fabric:control-files"])
