@@ -96,11 +96,20 @@ class Overlay(NamedTuple):
 
 
 class OuterSession(NamedTuple):
-    """A session with another AS over which no link to a known device leads; `bare`: directions without a policy."""
+    """A session with another AS over which no link to a known device leads.
+
+    Attributes:
+        bare: directions without a policy.
+        kinds: its peer group, otherwise the AS of the neighbor; and its policies with the block of the neighbor's
+            address.
+        alike: whether a session of one of the kinds leads to a known device.
+    """
 
     key: Key
     imports: str
     bare: tuple[str, ...]
+    kinds: frozenset[str]
+    alike: bool = False
 
 
 class Attached(NamedTuple):

@@ -365,7 +365,7 @@ _EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
 def _unknown_peers(fabric: Switches) -> Iterator[Report]:
     tors: list[Block] | None = None
     for name, summary in fabric.summaries.items():
-        unknown = [each for each in summary.outer if _is_unknown(fabric, each.key[1])]
+        unknown = _strangers(fabric, summary)
         if not unknown or summary.tier not in (Tier.TOR, *UPPER) or not _has_known_peer(fabric, summary):
             continue
         if tors is None:
@@ -399,6 +399,22 @@ def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> 
     if tors and _accepts_prefix(policy, session.imports, tors[0]):
         return f"takes {tors[0]} by {session.imports}, which is the fabric's,"
     return ""
+
+
+def _strangers(fabric: Switches, summary: Summary) -> list[OuterSession]:
+    """Return the sessions with unknown devices, without those that have no policy and are like one with a known device.
+
+    The device of such a session is one of the fabric whose files are not here.
+    """
+    unknown = [each for each in summary.outer if _is_unknown(fabric, each.key[1])]
+    if not unknown:
+        return []
+    known = [each.kinds for each in summary.outer if not _is_unknown(fabric, each.key[1])]
+    return [
+        each
+        for each in unknown
+        if not each.bare or not (each.alike or any(map(each.kinds.intersection, known)))
+    ]
 
 
 def _has_known_peer(fabric: Switches, summary: Summary) -> bool:

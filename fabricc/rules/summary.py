@@ -27,8 +27,9 @@ from fabricc.rules.sessions import (
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from fabricc.fabric.facts import Value
     from fabricc.rules.sessions import Key, Sessions
 
 ACCESS = "management/access"
@@ -94,8 +95,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         if far is not None and far.declared:
             continue
         if far is None or not far.known:
-            bare = tuple(way for way in ("import", "export") if not has_policy(values, way))
-            outer.append(OuterSession(key, str(values.get("import", "")), bare))
+            outer.append(_outer_session(key, values))
         elif values.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
@@ -106,6 +106,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             upward = upward or "ipv" in str(values.get("families", ""))
             if limit := as_int(values.get("maximum_prefixes")):
                 limits.append((limit, session_path(key, "maximum_prefixes")))
+    outer = _mark_alike(statement, sessions, outer)
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
     for key, values in exchanging_sessions(statement, sessions):
@@ -130,6 +131,26 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
         tuple(maps), distant,
     )  # fmt: skip
+
+
+def _outer_session(key: Key, values: Mapping[str, Value]) -> OuterSession:
+    bare = tuple(way for way in ("import", "export") if not has_policy(values, way))
+    imports, neighbor = str(values.get("import", "")), key[1]
+    block = neighbor.rpartition(":" if ":" in neighbor else ".")[0]
+    kind = str(values.get("group") or values.get("remote_asn", ""))
+    return OuterSession(key, imports, bare, frozenset((kind, f"{block} {imports} {bare}")))
+
+
+def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSession]) -> list[OuterSession]:
+    """Mark the sessions with unknown devices that are like one with a known device."""
+    if not any(each.bare for each in outer):
+        return outer
+    known: set[str] = set()
+    for key, values in external_sessions(statement):
+        far = statement.fars.get(sessions.near.get(key, ""))
+        if far is not None and far.known and not far.declared:
+            known |= _outer_session(key, values).kinds
+    return [each._replace(alike=not known.isdisjoint(each.kinds)) for each in outer]
 
 
 _DISTANCE = re.compile(r"(?:distance|preference) (\d+)")

@@ -14,6 +14,7 @@ from fabricc.base.diagnostics import Severity
 from tests.audit import ours
 from tests.audit.faults.edits import add, chain_edits, edit_nvue, edit_tables, replace, walk
 from tests.audit.faults.fabric import audit_altered, build_texts, collect_texts, spine_names, tor_names
+from tests.audit.faults.traffic import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +121,32 @@ def test_a_tor_alone_has_ports_with_sessions_and_no_hosts_there(system: str, tmp
     devices = collect_texts(tmp_path, {name: build_texts(system)[name]})
     found = find_all(ours.infer_fabric(dict(devices)))
     assert [each.message for each in found if each.severity is not Severity.NOTE] == []
+
+
+OPEN = {
+    "nxos": replace(r"^ +route-map (?:FROM|TO)-\S+ (?:in|out)\n", ""),
+    "junos": replace(r"^ +import (?:FROM|TO)-.*\n", ""),
+}  # fmt: skip
+"""System -> what makes its switches take every route, as published designs of fabrics do."""
+
+
+@pytest.mark.parametrize("system", OPEN)
+def test_a_switch_without_files_is_no_unknown_peer(system: str, tmp_path: Path) -> None:
+    missing, stranger = spine_names(system)[0], KINDS["session to an unknown peer"][1][system]
+    texts = {
+        name: OPEN[system](dict(files)) for name, files in build_texts(system).items() if name != missing
+    }
+    found = _find_unknown_peers(tmp_path / "half", texts)
+    assert found == []
+    joined = spine_names(system)[1]
+    texts[joined] = stranger(dict(texts[joined]))
+    (message,) = _find_unknown_peers(tmp_path / "joined", texts)
+    assert "198.51.100.1" in message
+
+
+def _find_unknown_peers(folder: Path, texts: dict[str, Files]) -> list[str]:
+    found = find_all(ours.infer_fabric(dict(collect_texts(folder, texts))))
+    return [each.message for each in found if "which no known switch has" in each.message]
 
 
 def test_frr_conf_alone_does_not_state_the_loopback(tmp_path: Path) -> None:
