@@ -10,7 +10,7 @@ from fabricc.fabric.model import Direction, Switch
 from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.impact import AGREED, FAMILIES, find_changed_exits
+from fabricc.operate.push.impact import AGREED, AGREED_BY_PROCESS, FAMILIES, find_changed_exits
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of
 from fabricc.review.diff.model import Group, Impact, Review
@@ -100,7 +100,7 @@ def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
             continue
         if line.verdict.impact < Impact.SESSION_RESET or (stays and line.statement.op == "-"):
             continue
-        if subject.startswith(("bgp/asn", "session[")):
+        if subject.startswith((*AGREED_BY_PROCESS, "session[")):
             return frozenset({Direction.UP.value, Direction.DOWN.value, Direction.PEER.value})
         if (port := _PORT.fullmatch(subject)) and port[2] in AGREED:
             found.add(port[1])

@@ -33,6 +33,8 @@ _WORD = re.compile(r"[^][\s,]+")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
 """Settings on which both ends of a link must agree for packets to cross it."""
+AGREED_BY_PROCESS = ("bgp/asn", "bgp/ttl_security")
+"""Settings of the BGP process without which no session to a switch with other ones is established."""
 
 
 def assess_effect(
@@ -235,7 +237,7 @@ def _find_broken_peers(switch: Switch, old: Facts, new: Facts) -> frozenset[str]
 
     A family that goes breaks no link on which another one stays. An outside party is no switch of the plan.
     """
-    everywhere = old.get("bgp/asn") != new.get("bgp/asn")
+    everywhere = any(old.get(path) != new.get(path) for path in AGREED_BY_PROCESS)
     neighbors = group_pairs(
         (each.port, f"bgp/neighbor[{each.remote or each.port}]/remote_asn") for each in switch.bgp.sessions
     )

@@ -73,6 +73,7 @@ def append_text(text: str) -> Edit:
 CHANGES: dict[str, Edit] = {
     "another MTU": append_text("mtu: {host: 4000, switch: 4200}"),
     "another hold time": edit_routing("hold_s: 30"),
+    "TTL security": edit_routing("ttl_security: true"),
     "no BFD": edit_routing("bfd: false"),
     "other BFD timers": edit_routing("bfd: {interval_ms: 500}"),
     "an ASN for each spine": put((r"spine_asn: shared", "spine_asn: unique")),
