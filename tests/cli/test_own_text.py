@@ -241,6 +241,14 @@ def test_lines_that_an_overlay_removes_are_reported_and_can_be_accepted(repo: Pa
     assert "error FAB6002: su001-tor1a: bgp/maximum_paths is 64 in the file and 32 in the plan" in reported
 
 
+def test_another_description_by_an_overlay_is_a_note(repo: Path, fabricc: Fabricc) -> None:
+    (repo / "more.conf").write_text("interface swp9\n description a port of the lab\n")
+    add_overlay(repo, "interface swp9\n description *\n", REMOVING)
+    ran = fabricc("build", "cluster.yaml")
+    assert ran.status == 0, ran.err
+    assert "note FAB6007: su001-tor1a: by an overlay interface[swp9]/description is a port of" in ran.err
+
+
 def test_an_invariant_that_an_overlay_breaks_is_reported_until_it_is_accepted(
     repo: Path, fabricc: Fabricc
 ) -> None:

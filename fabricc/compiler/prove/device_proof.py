@@ -71,7 +71,7 @@ def switch_findings(
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is reported above
         stated = switch_files.overlay_departures(switch)
-        yield from _departure_findings(switch.name, planned, stated, found.reading)
+        yield from _departure_findings(switch, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
     skipped = back_ends.skipped_lines(switch.nos, found.files)
@@ -118,9 +118,10 @@ def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding
 
 
 def _departure_findings(
-    device: str, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
+    switch: Switch, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
 ) -> Iterator[Finding]:
-    """Report FAB6007 for each planned fact that an overlay removes or replaces."""
+    """Report FAB6007 for each planned fact that an overlay removes or replaces; as a note for descriptions."""
+    device, vocabulary = switch.name, back_ends.load_vocabulary(switch.nos)
     for path, value in stated.items():
         if (was := planned.get(path)) == value:
             continue
@@ -130,7 +131,8 @@ def _departure_findings(
             else f"{device}: by an overlay {path} is {value}, and {'nothing' if was is None else was} in the plan"
         )
         at = reading.lines.get(path, ("", 0))
-        yield Finding("FAB6007", message, *at, f"departed {replace_keys(path)}", Severity.WARNING, _DEPARTED)
+        severity = Severity.NOTE if "label" in vocabulary.row(path).tags else Severity.WARNING
+        yield Finding("FAB6007", message, *at, f"departed {replace_keys(path)}", severity, _DEPARTED)
 
 
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:
