@@ -17,7 +17,7 @@ from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
-from fabricc.review.diff.view import DeviceView, is_secret
+from fabricc.review.diff.view import DeviceView, is_secret, is_unused_definition
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -119,6 +119,8 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
             first is None or second is None or "hardware" in fact_impact.row_of(subject, head.nos).tags
         ):
             continue
+        if is_unused_definition(subject, base, head):
+            subject = f"unused/{subject}"
         yield identity, subject, first, second
 
 

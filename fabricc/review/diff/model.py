@@ -417,7 +417,7 @@ class Review:
         if self.tree_is_altered:
             return "high"
         if not self.differs and not proof:
-            return "none"
+            return "medium" if self.access_changes else "none"
         if self.impact >= Impact.TRAFFIC_LOSS or self.renumbering.total or self.removed.count:
             return "high"
         if Severity.ERROR in proof or any(each.code == TEMPLATES for each in self.proof_findings):

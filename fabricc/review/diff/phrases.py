@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import group_pairs, is_number
-from fabricc.facts.paths import last_key, path_pattern, replace_keys
+from fabricc.facts.paths import last_key, path_pattern
 from fabricc.review.diff.fact_impact import row_of, vocabulary_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _ROLES = {
     "external": "external port", "other": "session", "peer": "peer link",
 }  # fmt: skip
 _MOST = 4
+_PLACE = re.compile(r"(interface|link|session)\[(\w+)\]")
 _INDEXED = path_pattern("(queue|class)[#]")
 
 _DRAIN = "add_community 65535:0"
@@ -59,6 +60,12 @@ def _label_text(words: str, subject: str) -> str:
     return words.format_map({name: text.replace("_", " ") for name, text in names.items()})
 
 
+def _name_detail(subject: str) -> str:
+    """Return the words of a fact whose row has none; the places of a port or session are counted beside them."""
+    _, _, rest = subject.partition("/")
+    return (rest if rest and _PLACE.match(subject) else subject).replace("_", " ")
+
+
 def _theme_phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
     impact = max(line.verdict.impact for line, _ in members)
     lines = [line for line, _ in members]
@@ -69,8 +76,7 @@ def _theme_phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
             return Phrase(theme, "takes traffic again: GRACEFUL_SHUTDOWN is no longer announced", impact)
     shown = list(_merge_lines([(line, label) for line, label in members if label]))
     if not shown:
-        subjects = sorted({replace_keys(line.statement.subject, "") for line in lines})
-        shown = [", ".join(subjects[:_MOST])]
+        shown = list(_merge_lines([(line, _name_detail(line.statement.subject)) for line in lines]))
     text = "; ".join(shown[:_MOST])
     rest = len(shown) - _MOST
     return Phrase(theme, f"{text}; and {rest} more" if rest > 0 else text, impact)
@@ -133,7 +139,7 @@ def _count_places(lines: Sequence[Line]) -> str:
     """Return the number of ports or sessions: `1,024 uplinks and 1,024 host ports`."""
     counts: dict[str, int] = {}
     for line in lines:
-        if match := re.match(r"(interface|link|session)\[(\w+)\]", line.statement.subject):
+        if match := _PLACE.match(line.statement.subject):
             noun = "session" if match[1] == "session" else _ROLES.get(match[2], match[2])
             counts[noun] = max(counts.get(noun, 0), line.count)
     return " and ".join(plural(count, noun) for noun, count in counts.items())

@@ -15,7 +15,8 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, format_boolean, format_prefix_rule
 from fabricc.fabric.model import Direction, Host, Switch
 from fabricc.fabric.qos import TrafficClass, unsent_code_points
-from fabricc.facts.paths import path_pattern
+from fabricc.fabric.vocabulary import STRUCTURE
+from fabricc.facts.paths import first_key, list_leaf, path_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 _RAIL = re.compile(r"([a-z]+)(\d{1,9})[a-z]?")
 """A port of a host by its name, `rail0a` or `storage0`: the number is its NIC's."""
 _FACT = path_pattern("(interface|bgp/neighbor)[*](.*)")
+_DEFINITIONS = ("route_map[", "access_list[", "prefix_list[", "community_list[", "as_path_list[")
+_OWN = (*_DEFINITIONS, STRUCTURE)
+"""How facts begin that have the name of a definition although they do not use it."""
+_BUILT_IN = ("default", "copp-system")
+"""How names of lists begin that a device applies by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,23 @@ class DeviceView:
             return ""
         name = self.facts.get(at + "description")
         return next((port.identity for port in self.ports.values() if port.peer == name), "")
+
+
+def is_unused_definition(path: str, *views: DeviceView) -> bool:
+    """Return whether a fact defines a policy or list that nothing in these views names, so that it has no effect."""
+    name = first_key(path)
+    if not path.startswith(_DEFINITIONS) or name.lower().startswith(_BUILT_IN):
+        return False
+    return not any(_names(view, name) for view in views)
+
+
+def _names(view: DeviceView, name: str) -> bool:
+    """Return whether a statement or an unknown line contains the name of a definition, besides its own facts."""
+    for path, value in view.facts.items():
+        own = path.startswith(_OWN) and first_key(path) == name
+        if name in (list_leaf(path) if own else path) or name in str(value):
+            return True
+    return any(name in line for line in view.unread)
 
 
 def _session_transport(neighbor: str) -> str:

@@ -201,11 +201,21 @@ TEXTS: dict[str, dict[str, Edit]] = {
 }  # fmt: skip
 
 SETTINGS: dict[str, dict[str, Edit]] = {
+    "a filter that nothing uses": {
+        "eos": before_end("ip access-list SPARE\n   10 deny udp any any eq 4791\n!\n"),
+        "nxos": replace_lines((r"^(ip prefix-list CONNECTED-V4 seq 10)", "ip access-list SPARE\n  10 deny udp any any eq 4791\n" + r"\1")),
+        "junos": replace_lines((r"^(        filter PROTECT \{)", "        filter SPARE {\n            term 1 {\n                then {\n                    discard;\n                }\n            }\n        }\n" + r"\1")),
+    },
+    "a policy that nothing uses": {
+        "eos": before_end("route-map SPARE permit 10\n!\n"), "nxos": replace_lines((r"^(route-map CONNECTED permit 10)", "route-map SPARE permit 10\n" + r"\1")),
+        "junos": replace_lines((r"^(    policy-statement CONNECTED \{)", "    policy-statement SPARE {\n        then {\n            accept;\n        }\n    }\n" + r"\1")),
+        **frr_edits((r"^(route-map CONNECTED permit 10)", "route-map SPARE permit 10\nexit\n" + r"\1")),
+    },
     "a contact": {
         "eos": replace_lines((r"^(snmp-server vrf MGMT)$", r"snmp-server contact noc@example.net\n\1")),
         "nxos": replace_lines((r"^(snmp-server community \S+ group)", r"snmp-server contact noc@example.net\n\1")),
         "junos": replace_lines((r"^snmp \{", 'snmp {\n    contact "noc@example.net";')),
-        "sonic": set_rows(("SNMP>CONTACT>Contact", "noc@example.net")),
+        "sonic": set_rows(("SNMP>CONTACT>noc", "noc@example.net")),
         "cumulus": replace_lines((r"^( +)(readonly-community:)", r"\1system-contact: noc@example.net\n\1\2")),
     },
     "a time zone": {
