@@ -10,8 +10,10 @@ from fabricc.back.nos.packet_filters import (
     Flow,
     accepts_everything,
     dropped_discovery,
+    dropped_icmp,
     dropped_services,
     drops_anything,
+    expand_groups,
     first_drop,
     names_port,
     near_rule,
@@ -59,7 +61,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():
         at = dropped_discovery([text for _, text in rules.get(name, [])])
-        linked = _linked_sessions(statement) if at is not None else set()
+        linked = _linked_sessions(statement, sessions) if at is not None else set()
         hit = [port for port in ports if port in links and linked.intersection(statement.chain(port))]
         if at is not None and hit:
             ports_text = join_words(hit, 2)
@@ -70,6 +72,12 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             path = rules[name][at][0]
             yield finding_at(BLOCKED, statement.device, path, message, "filter discovery", remedy=remedy)
         texts = [text for _, text in rules.get(name, [])]
+        hit = [port for port in ports if port in links]
+        if hit and (at := dropped_icmp(texts)) is not None:
+            message = f"{statement.name} {join_words(hit, 2)}: rule {at + 1} of the filter {name} drops ICMP"
+            remedy = "Permit ICMP between switches: ping, traceroute and path MTU discovery need it."
+            path, group = rules[name][at][0], "filter ICMP"
+            yield finding_at(BLOCKED, statement.device, path, message, group, Severity.WARNING, remedy)
         for service, number in dropped_services(texts, statement.device.system):
             # a filter that keeps all traffic of a host or party out can be meant so
             meant = statement.expected is NO_PLAN and service != "RoCE" and not names_port(texts[number])
@@ -105,11 +113,14 @@ def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding
             turned = flow if way == _WAYS[0] else flow._replace(
                 sources=flow.destinations, destinations=flow.sources
             )  # fmt: skip
-            number = first_drop([text for _, text in texts], turned, every)
+            number = first_drop(
+                [text for _, text in texts], turned, every, "" if every else statement.device.system
+            )
             if number is None or (name, flow.service) in seen:
                 continue
             seen.add((name, flow.service))
-            what = f"rule {number + 1} of the filter {name} drops {flow.service} of the fabric"
+            which = f"rule {number + 1}" if drops_anything([texts[number][1]]) else "the end"
+            what = f"{which} of the filter {name} drops {flow.service} of the fabric"
             message = f"{statement.name} {port}: {what}"
             remedy = f"Permit {flow.service} between addresses of the fabric before that rule."
             path, group = texts[number][0], f"filter {flow.service}"
@@ -125,8 +136,8 @@ def _flows_of_ports(statement: Statement, sessions: Sessions, bound: set[str]) -
             if near in statement.chain(port):
                 found.setdefault(port, []).extend(flows)
     lossless = lossless_ports(statement)
-    hosts = _host_networks(statement)
-    for port in bound if hosts else ():
+    hosts = _host_networks(statement) or ("0.0.0.0/0",)
+    for port in bound:
         if any(each in lossless for each in statement.chain(port)):
             points = protected_code_points(statement) or frozenset()
             found.setdefault(port, []).append(Flow("RoCE", hosts, hosts, points))
@@ -273,9 +284,13 @@ def _is_over_ipv6(neighbor: str) -> bool:
     return ":" in neighbor or not is_number(neighbor[:1])
 
 
-def _linked_sessions(statement: Statement) -> set[str]:
-    """Return the ports whose sessions use link-local addresses."""
-    return {neighbor for _, neighbor in statement.sessions if neighbor in statement.ports}
+def _linked_sessions(statement: Statement, sessions: Sessions) -> set[str]:
+    """Return the ports whose sessions use addresses of IPv6."""
+    return {
+        sessions.near.get(key, "") if ":" in key[1] else key[1]
+        for key in statement.sessions
+        if ":" in key[1] or key[1] in statement.ports
+    }
 
 
 def _switch_links(statement: Statement) -> set[str]:
@@ -304,7 +319,19 @@ def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
         name, leaf = split_list_path(path, "access_list")
         if is_number(leaf):
             found.setdefault(name, []).append((int(leaf), path, str(value)))
-    return {name: [(path, text) for _, path, text in sorted(rules)] for name, rules in found.items()}
+    groups = {
+        name.removeprefix(_MEMBERS): [text for *_, text in sorted(rules)]
+        for name, rules in found.items()
+        if name.startswith(_MEMBERS)
+    }
+    return {
+        name: [(path, expand_groups(text, groups)) for _, path, text in sorted(rules)]
+        for name, rules in found.items()
+    }
+
+
+_MEMBERS = "object-group "
+"""Begins the names of lists that other lists name as groups of addresses or ports."""
 
 
 RULES = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
 """Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""
@@ -40,7 +40,7 @@ _QUIET = ("log", "count", "counter", "ether_type", "ip_type", "0x0800", "0x800")
 _WORD = re.compile(r"[^\s,=\[\]]+")
 _END = -1
 _HIGHEST = 65535
-_ADDRESS = re.compile(r"[\d.]+(/\d+)?|(?=[0-9a-f]*:)[0-9a-f:]+(/\d+)?")
+_ADDRESS = re.compile(r"[\d.]+(/[\d.]+)?|(?=[0-9a-f]*:)[0-9a-f:]+(/\d+)?")
 
 
 class _Rule(NamedTuple):
@@ -108,24 +108,47 @@ class Flow(NamedTuple):
     points: frozenset[int] = frozenset()
 
 
-def first_drop(rules: Sequence[str], flow: Flow, every: bool = False) -> int | None:
+def first_drop(rules: Sequence[str], flow: Flow, every: bool = False, system: str = "") -> int | None:
     """Return the number of the rule whose conditions all packets of a flow meet, if it drops them, else None.
 
     A rule with conditions that are not known may pass the flow, and drops nothing for certain. Rules without conditions
-    on addresses count with `every` alone: see `dropped_services`.
+    on addresses count with `every` alone: see `dropped_services`. Where a system drops what no rule matches, the number
+    is that of the last rule that permits the service between other addresses.
     """
     protocol, port = SERVICES[flow.service]
+    last = None
     for number, rule in enumerate(map(_parse_rule, rules)):
         if rule is None:
             return None
         if not rule.may_match(protocol, port):
             continue
         if rule.other or not _covers_flow(rule, flow):
-            if not rule.drops and not _is_apart(rule, flow):
-                return None
+            if not rule.drops:
+                if not _is_apart(rule, flow):
+                    return None
+                last = number
             continue
         return number if rule.drops and (every or rule.conditional) else None
-    return None
+    return last if system and system not in _OPEN else None
+
+
+_GROUP = re.compile(r"\b(addr|port)group (\S+)")
+_SPANS = {"eq": "{0}", "range": "{0}-{1}", "gt": "{0}-65535", "lt": "0-{0}"}
+
+
+def expand_groups(text: str, groups: Mapping[str, Sequence[str]]) -> str:
+    """Return a rule with the members of its groups of addresses and ports (NX-OS security guide, object groups)."""
+
+    def members(match: re.Match[str]) -> str:
+        listed = [each.split() for each in groups.get(match[2], ())]
+        if not listed or (match[1] == "port" and not all(words[0] in _SPANS for words in listed)):
+            return match[0]
+        if match[1] == "port":
+            return " ".join(["portgroup", *(_SPANS[words[0]].format(*words[1:]) for words in listed)])
+        nets = ["/".join(words[1:] if words[0] == "host" else words) for words in listed]
+        return "any" if any(each in _ANY_ADDRESS for each in nets) else "|".join(nets)
+
+    return _GROUP.sub(members, text) if "group " in text else text
 
 
 def accepts_everything(rules: Sequence[str]) -> bool:
@@ -243,15 +266,29 @@ _ICMP6 = ("icmp6", "icmpv6", "ipv6-icmp", "58")
 
 def dropped_discovery(rules: Sequence[str]) -> int | None:
     """Return the number of the first rule about neighbor discovery of IPv6 if it drops it, else None."""
+    over_ipv6 = any(" ipv6 " in text for text in rules)
     for number, text in enumerate(rules):
         words = [word.lower() for word in _WORD.findall(text)]
         named = any(_DISCOVERY.fullmatch(word) for word in words[2:])
         rule = _parse_rule(text)
         if rule is None or not words:
             return None
-        whole = words[1:2] == ["ipv6"] or bool(rule.protocols & set(_ICMP6))
+        icmp = rule.protocols & set(_ICMP6) or (over_ipv6 and "icmp" in rule.protocols)
+        whole = words[1:2] == ["ipv6"] or bool(icmp)
         if whole and not rule.ports and (named or not rule.conditional):
             return number if rule.drops else None
+    return None
+
+
+def dropped_icmp(rules: Sequence[str]) -> int | None:
+    """Return the number of the rule that drops all of ICMP for IPv4, and no other protocol; else None."""
+    if any(" ipv6 " in text for text in rules):
+        return None
+    for number, rule in enumerate(map(_parse_rule, rules)):
+        if rule is None:
+            return None
+        if rule.protocols in (frozenset(), {"icmp"}, {"1"}) and not (rule.drops and rule.conditional):
+            return number if rule.drops and rule.protocols else None
     return None
 
 
@@ -271,7 +308,7 @@ def _parse_rule(text: str) -> _Rule | None:
 
 
 def _starts_address(word: str) -> bool:
-    return word in ("any", "host") or bool(_ADDRESS.fullmatch(word))
+    return word in ("any", "host") or all(map(_ADDRESS.fullmatch, word.split("|")))
 
 
 def _parse_positional(words: list[str]) -> _Rule:
@@ -319,11 +356,13 @@ def _take_address(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
     wildcard = len(words) > 1 and "/" not in words[0] and bool(_ADDRESS.fullmatch(words[1]))
     if wildcard:  # ip_network reads a wildcard mask as a netmask
         return (f"{words[0]}/{words[1]}",), words[2:]
-    return (words[0],), words[1:]
+    return tuple(words[0].split("|")), words[1:]
 
 
 def _take_ports(words: list[str]) -> tuple[tuple[tuple[int, int], ...], list[str]]:
     """Return the ports of an operator, and what follows it."""
+    if words[:1] == ["portgroup"] and (found := tuple(filter(None, map(_parse_span, words[1:])))):
+        return found, words[1 + len(found) :]
     if not words or words[0] not in ("eq", "range", "gt", "lt", "neq"):
         return (), words
     operator, rest = words[0], words[1:]

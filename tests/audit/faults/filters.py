@@ -160,7 +160,26 @@ def _before_cpu() -> Fault:
     }
 
 
+_GROUPS = """\
+object-group ip port ROCE
+  10 range 4700 4800
+object-group ip address EVERYONE
+  10 0.0.0.0/0
+"""
+
+
+def _filter_of(*lines: str) -> Fault:
+    """Put a list of EOS and of NX-OS on every port between switches."""
+    eos, nxos = _filter_cli(lines)
+    return {"eos": eos, "nxos": nxos}
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "filter for management alone": ("tor", _filter_of("permit ip 192.0.2.0/24 any")),
+    "filter on ICMP": ("tor", _filter_of("deny icmp any any", "permit ip any any")),
+    "filter on groups": ("tor", {"nxos": chain_edits(
+        _filter_of("deny udp addrgroup EVERYONE any portgroup ROCE", "permit ip any any")["nxos"],
+        add(_GROUPS, before="^class-map"))}),
     "filter on BGP before the CPU": ("tor", _before_cpu()),
     "filter on BGP by name": ("tor", _drop_protocol(
         "tcp", "eq bgp", ("port bgp",), {"L4_DST_PORT_RANGE": "179-179"}, {"dest-port": {"bgp": {}}},
