@@ -397,6 +397,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     imports = name in around.imports
     if kind == "interface":
         missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
+        if missing and _CONFIGURED.fullmatch(wanted) and statement.addresses:
+            return "the switch has no such interface"
         if imports and wanted in statement.ports and wanted not in around.ports:
             return "no session is over this port"
         return (
@@ -408,6 +410,9 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         listed = statement.facts_below(f"prefix_list[{wanted}]/")
         other = listed and not statement.facts_below(f"access_list[{wanted}]/")
         return f"{wanted} is a prefix list, not an access list" if other else ""
+    if kind == "local-preference":
+        known = (str(_ALL), *_set_preferences(statement))
+        return "" if wanted in known else "no policy sets it"
     if not imports:
         return ""
     if kind == "probability":
@@ -417,9 +422,6 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         "source-protocol": "routes of neighbors are of BGP" if wanted != "bgp" else "",
         "ip next-hop type": "routes of neighbors have a next hop",
         "origin": "no switch sets it" if wanted == "egp" else "",
-        "local-preference": ""
-        if wanted in (str(_ALL), *_set_preferences(statement))
-        else "no policy sets it",
     }
     if kind in unmet:
         return unmet[kind]
@@ -436,6 +438,20 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         if wanted in around.neighbors or around.tunnels or wanted == "local"
         else "no neighbor has this address"
     )
+
+
+def _unset_metrics(fabric: Switches) -> Iterator[Report]:
+    """Report conditions on a metric where no switch sets one: no route of BGP has it."""
+    if any(summary.metrics is None for summary in fabric.summaries.values()):
+        return
+    for name, summary in fabric.summaries.items():
+        for path, wanted in summary.metrics or ():
+            clause = " ".join(split_list_path(path, "route_map"))
+            message = f"{name}: clause {clause} matches metric {wanted}: no switch sets a metric"
+            remedy = "Correct the condition, or remove it."
+            yield Report(
+                POINTLESS, name, (path,), message, "unmet condition", Severity.WARNING, remedy, "metric"
+            )
 
 
 _PREFERRED = re.compile(r"\b(?:set local-preference|local_preference) (\d+)")
@@ -492,6 +508,8 @@ def _unused_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 
 
 _LOOPBACKS = ("lo", "loopback0")
+_CONFIGURED = re.compile(r"[Ll]oopback[1-9]\d*")
+"""A loopback that exists if a line of EOS or NX-OS creates it."""
 _EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
 """Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
 _SHUTDOWN = "65535:0"
@@ -670,6 +688,7 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
+    FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_metrics),
     FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
     FabricRule(STATIC, POLICY, (Input.TIER,), _wide_aggregates),
 )

@@ -161,6 +161,7 @@ class Summary(NamedTuple):
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions, and
             `distant` those of them that are in no subnet of a port.
     """
+        metrics: conditions of its sessions on metrics; None where its routes may have one.
 
     tier: Tier
     asn: int | None
@@ -191,6 +192,46 @@ class Summary(NamedTuple):
     maps: tuple[tuple[str, str], ...] = ()
     distant: tuple[str, ...] = ()
 
+    metrics: tuple[tuple[str, str], ...] | None = ()
+
+
+class EndValues(NamedTuple):
+    """The values of one end of a link; None if it does not state them.
+
+    Attributes:
+        host: whether it is the end of a host.
+        pfc: priorities with PFC, `none` if the device configures quality of service but not here.
+        marked: queues with ECN among those that PFC can stop; `bundle`: the bundle that it is a member of.
+        settings: of planned ends, the families of the fabric that the sessions carry, and BGP's timers.
+        bfd: of planned ends, which sessions run BFD, and its multiplier. None where none does: a system that cannot run
+            it is reported as a gap, and the session still comes up (RFC 5882). The interval may differ (RFC 5880).
+        guard: the tag, the encryption or the authentication without which the end drops what arrives.
+    """
+
+    host: bool = False
+    shut: bool = False
+    mtu: Value | None = None
+    speed_gbps: Value | None = None
+    fec: Value | None = None
+    autoneg: Value | None = None
+    pfc: str | None = None
+    trust: Value | None = None
+    marked: str | None = None
+    switchport: Value | None = None
+    access_vlan: Value | None = None
+    native_vlan: Value | None = None
+    vlans: Value | None = None
+    bundle: str | None = None
+    bundle_mode: str | None = None
+    ospf_area: str | None = None
+    ospf_network: str | None = None
+    ospf_hello: str | None = None
+    ospf_key: str | None = None
+    isis_level: str | None = None
+    isis_network: str | None = None
+    settings: str | None = None
+    bfd: str | None = None
+    guard: str | None = None
 
 class Subnet(NamedTuple):
     """The subnet of a port: `vrf` is its routing instance, `text` its address with prefix length."""

@@ -23,6 +23,7 @@ from fabricc.rules.sessions import (
     external_sessions,
     has_policy,
     is_address,
+    sessions_to_switches,
 )
 from fabricc.rules.tenants import overlay_of
 
@@ -129,7 +130,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
         routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
-        tuple(maps), distant,
+        tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
     )  # fmt: skip
 
 
@@ -303,3 +304,31 @@ def _leads_in(statement: Statement, sessions: Sessions, key: Key) -> bool:
     """Return whether a link to a known device leads to a neighbor."""
     far = statement.fars.get(sessions.near.get(key, ""))
     return far is not None and far.known
+
+
+_METRIC = re.compile(r"\bmatch metric ([1-9]\d*)")
+
+
+def _metric_conditions(statement: Statement, sessions: Sessions) -> tuple[tuple[str, str], ...]:
+    """Return path and metric of the conditions on metrics in policies of sessions with other switches."""
+    texts = {
+        path: match[1]
+        for path, value in statement.facts_below("route_map[").items()
+        if (match := _METRIC.search(str(value))) and str(value).startswith("permit")
+    }
+    joined = sessions_to_switches(statement, sessions) if texts else ()
+    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    return tuple((path, wanted) for path, wanted in texts.items() if first_key(path) in used)
+
+
+_SETS_METRIC = re.compile(r"(?:^|[ \[])(?:set )?(?:metric|med)\b")
+
+
+def _sets_metric(statement: Statement) -> bool:
+    """Return whether a route of a switch may have a metric: a policy sets one, or a protocol other than BGP does."""
+    texts = (_METRIC.sub("", str(value)) for value in statement.facts_below("route_map[").values())
+    return (
+        statement.has_link_state
+        or any(map(_SETS_METRIC.search, texts))
+        or any("metric" in path or path.startswith(("eigrp", "rip")) for path in statement.rest)
+    )

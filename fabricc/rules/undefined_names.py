@@ -202,6 +202,8 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, _CLAUSE[word]
         elif word == "add_community" and ":" not in name and names_communities(system):
             yield name, "community_list"
+        elif word == "prefix-list":
+            yield name, "prefix_list"
         elif word == "call":
             yield name, "route_map"
     for first, (word, name) in zip(words, pairwise(words[1:]), strict=False):

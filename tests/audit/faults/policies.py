@@ -141,7 +141,18 @@ def _tiny_thresholds() -> Fault:
     }
 
 
+def _condition(text: str) -> Fault:
+    """Add a condition to the import of the routes of the fabric."""
+    return {
+        "eos": replace(r"^(route-map FROM-\S+ permit 20\n)", rf"\1   match {text}\n"),
+        "nxos": replace(r"^(route-map FROM-\S+ permit 20\n)", rf"\1  match {text.lower()}\n"),
+    }
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "a metric that nobody sets": ("tor", _condition("metric 4711")),
+    "an undefined list of next hops": ("tor", _condition("ip next-hop prefix-list nobody")),
+    "an interface that nobody has": ("tor", _condition("interface Loopback77")),
     "RDMA in a queue without PFC": ("tor", _other_queue()),
     "RDMA in the group of lossy traffic": ("tor", _other_group()),
     "pauses stop another queue": ("tor", _pause_of_another_queue()),
