@@ -14,6 +14,7 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import certain_default_mtu, ospf_defaults
+from fabricc.back.nos.treatment import guard_of, states_guards
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -22,6 +23,7 @@ from fabricc.facts.statement import Device, End, Kind, LinkPeer, Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
+from fabricc.rules.records import EndValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +39,7 @@ WORDS = {
     "settings": "session settings", "bfd": "BFD",
     "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
     "ospf_hello": "hello interval of OSPF", "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
-    "isis_network": "kind of network of IS-IS",
+    "isis_network": "kind of network of IS-IS", "guard": "tag or security",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -59,6 +61,7 @@ _WHY = {
     "ospf_key": "the neighbors do not agree",
     "isis_level": "the neighbors do not agree",
     "isis_network": "the neighbors do not agree",
+    "guard": "each end drops what the other one sends",
 }
 LAYER_2_BYTES = 14
 """The Ethernet header, which the largest frame of a port includes and its MTU does not."""
@@ -72,43 +75,6 @@ _NAMES = {
 }  # fmt: skip
 """Value -> the statements that it comes from, where their names differ: the first that is there counts."""
 _REMEDY = "Set both ends of the link to the same value."
-
-
-class EndValues(NamedTuple):
-    """The values of one end of a link; None if it does not state them.
-
-    Attributes:
-        host: whether it is the end of a host.
-        pfc: priorities with PFC, `none` if the device configures quality of service but not here.
-        marked: queues with ECN among those that PFC can stop; `bundle`: the bundle that it is a member of.
-        settings: of planned ends, the families of the fabric that the sessions carry, and BGP's timers.
-        bfd: of planned ends, which sessions run BFD, and its multiplier. None where none does: a system that cannot run
-            it is reported as a gap, and the session still comes up (RFC 5882). The interval may differ (RFC 5880).
-    """
-
-    host: bool = False
-    shut: bool = False
-    mtu: Value | None = None
-    speed_gbps: Value | None = None
-    fec: Value | None = None
-    autoneg: Value | None = None
-    pfc: str | None = None
-    trust: Value | None = None
-    marked: str | None = None
-    switchport: Value | None = None
-    access_vlan: Value | None = None
-    native_vlan: Value | None = None
-    vlans: Value | None = None
-    bundle: str | None = None
-    bundle_mode: str | None = None
-    ospf_area: str | None = None
-    ospf_network: str | None = None
-    ospf_hello: str | None = None
-    ospf_key: str | None = None
-    isis_level: str | None = None
-    isis_network: str | None = None
-    settings: str | None = None
-    bfd: str | None = None
 
 
 COMPARED = EndValues._fields[2:]
@@ -170,9 +136,18 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         vlans=_in_order(bundle_value("vlans")),
         bundle=member,
         bundle_mode=_bundle_protocol(value_of("bundle_mode")),
+        guard=_guard_of(statement, port),
         **_ospf_values(statement, port),
         **_isis_values(statement, port),
     )
+
+
+def _guard_of(statement: Statement, port: str) -> str | None:
+    """Return what each packet on a routed port must have; None where the other end may be a VLAN."""
+    if statement.of(port, "switchport") is not None or not states_guards(statement.device.system):
+        return None
+    values = statement.ports.get(port, {})
+    return ", ".join(filter(None, (guard_of(leaf, value) for leaf, value in values.items()))) or "none"
 
 
 def _ospf_values(statement: Statement, port: str) -> dict[str, str]:
@@ -320,6 +295,8 @@ def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Sid
     nothing = getattr(b.values, name) == "none"
     if name.startswith(_LINK_STATE):  # one end has the default, the other its own statement
         nothing = _states_default(a, name) and not _states_default(b, name)
+    if name == "guard":  # what has to be stated is the odd one
+        nothing = getattr(a.values, name) == "none"
     nothing = nothing and other == mine
     return (b, a) if other < mine or nothing else (a, b)
 
@@ -332,6 +309,9 @@ def _states_default(side: Side, name: str) -> bool:
 def _stated_leaf(side: Side, name: str) -> str:
     """Return the first of the statements of a value that an end has, else the last of them."""
     facts, leaves = side.device.reading.facts, _NAMES.get(name, (name,))
+    if name == "guard":
+        own = (path.removeprefix(side.path("")) for path in facts if path.startswith(side.path("")))
+        leaves = (*(leaf for leaf in own if guard_of(leaf, "")), "vlan_tag")
     stated = (each for each in leaves if any(path in facts for path in _fact_paths(side, each)))
     return next(stated, leaves[-1])
 

@@ -17,7 +17,8 @@ from fabricc.fabric.vocabulary import paths_of_port
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import breach_finding as breach
 from fabricc.proof.invariants.view import LinkPort, LinkSettings, SwitchView, in_network, sibling_address
-from fabricc.rules.links import WORDS, EndValues, differing_values
+from fabricc.rules.links import WORDS, differing_values
+from fabricc.rules.records import EndValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,6 +10,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Tier
     from fabricc.rules.sessions import Key
 
@@ -160,8 +161,8 @@ class Summary(NamedTuple):
         common: paths of settings that switches of its `system` share.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions, and
             `distant` those of them that are in no subnet of a port.
-    """
         metrics: conditions of its sessions on metrics; None where its routes may have one.
+    """
 
     tier: Tier
     asn: int | None
@@ -191,7 +192,6 @@ class Summary(NamedTuple):
     vtep: str = ""
     maps: tuple[tuple[str, str], ...] = ()
     distant: tuple[str, ...] = ()
-
     metrics: tuple[tuple[str, str], ...] | None = ()
 
 
@@ -232,6 +232,7 @@ class EndValues(NamedTuple):
     settings: str | None = None
     bfd: str | None = None
     guard: str | None = None
+
 
 class Subnet(NamedTuple):
     """The subnet of a port: `vrf` is its routing instance, `text` its address with prefix length."""

@@ -1,4 +1,4 @@
-"""Settings by which a switch changes or misjudges packets of a lossless class, as facts of EOS, NX-OS and Junos."""
+"""Settings by which a switch changes, misjudges or refuses packets, as facts of EOS, NX-OS and Junos."""
 
 from __future__ import annotations
 
@@ -53,3 +53,21 @@ def odd_loss_priorities(facts: Mapping[str, Value]) -> Iterator[tuple[str, int, 
     for path, value in facts.items():
         if match := _LOSS.fullmatch(path):
             yield path, int(match[1]), str(value)
+
+
+_GUARDS = {
+    "vlan_tag": "VLAN tag", "setting[mac security profile": "MACsec", "setting[macsec": "MACsec",
+    "setting[bfd authentication": "BFD authentication",
+}  # fmt: skip
+"""Beginning of a leaf of a port -> what both ends of its link need (BFD authentication: NX-OS alone)."""
+
+
+def states_guards(system: str) -> bool:
+    """Return whether the files of a system state on its ports what packets must have."""
+    return system in ("eos", "nxos")
+
+
+def guard_of(leaf: str, value: Value) -> str:
+    """Return what a leaf of a port requires of both ends of its link, "" for nothing."""
+    words = next((words for start, words in _GUARDS.items() if leaf.startswith(start)), "")
+    return "" if value == "off" or not words else f"{words} {value}" if leaf == "vlan_tag" else words

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import FileContents
     from fabricc.proof.compare import Finding
-    from fabricc.rules.links import EndValues
+    from fabricc.rules.records import EndValues
 
     _Contract = tuple[bytes, str, int]
 

@@ -216,7 +216,20 @@ def _no_fec() -> Fault:
     }
 
 
+def _on_links(eos: str, nxos: str) -> Fault:
+    """Add a line to the ports between switches."""
+    port = rf"^(interface Ethernet\S+\n +description {LINK}\n)"
+    edits = {"eos": replace(port, rf"\1   {eos}\n"), "nxos": replace(port, rf"\1  {nxos}\n")}
+    return {system: edit for system, edit in edits.items() if {"eos": eos, "nxos": nxos}[system]}
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "a tag on one side": ("tor-", _on_links("encapsulation dot1q vlan 100", "encapsulation dot1q 100")),
+    "MACsec on one side": ("tor-", _on_links("mac security profile P1", "macsec keychain K1 policy P1")),
+    "BFD authentication on one side": (
+        "tor-",
+        _on_links("", "bfd authentication Keyed-SHA1 key-id 1 key cisco123"),
+    ),
     "links between switches are shut": ("tor", _shut_uplink()),
     "no PFC to hosts": ("tor", _no_pfc_to_hosts()),
     "marking ends before it begins": ("tor", _swapped_thresholds()),

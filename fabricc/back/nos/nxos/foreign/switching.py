@@ -116,7 +116,7 @@ _PORT: Sequence[Row] = (
             ipv6 forward, hsrp version, hsrp delay, hsrp bfd, hsrp use-bia, hsrp mac-refresh, autostate, evpn,
             hardware, tunnel, mpls, port-channel port, load-balance, vlan dot1q, transceiver, lldp,
             dfe-tuning-delay, link mac-up, link loopback, switchport trunk allowed vlan except, private-vlan,
-            errdisable, fabric, keepalive, packet, management, carrier-delay, mdix, shutdown lan
+            errdisable, fabric, keepalive, packet, management, carrier-delay, mdix, shutdown lan, macsec keychain
         """),
         OWN + "setting"
     ),
