@@ -273,33 +273,6 @@ def finish(document: Document) -> None:
                 document.put(f"structure/route_map[{name}]/{sequence}/{start}", form.format(word), line)
     for asn, process in document.scope.each("bgp").items():
         _state_process(document, asn, process, united)
-    _state_features(document)
-
-
-def _state_features(document: Document) -> None:
-    """State that nothing reads BGP, BFD of its sessions, or OSPF, where the feature is off and others are on."""
-    facts, lines = document.reading.facts, document.reading.lines
-    if not any(path.startswith("system/feature[") for path in facts):
-        return
-    users = {
-        "bgp": next((path for path in facts if path.endswith("bgp/asn")), ""),
-        "bfd": next(
-            (
-                p
-                for p in facts
-                if p.endswith("]/bfd") and p.startswith("bgp/neighbor[") and facts[p] == "true"
-            ),
-            "",
-        ),
-        "ospf": next((path for path in facts if path.endswith(_OSPF_LEAVES)), ""),
-    }
-    for feature, path in users.items():
-        if path and f"system/feature[{feature}]" not in facts:
-            document.put(f"unread[{feature}]", f"feature {feature} is not stated", lines[path][1])
-
-
-_OSPF_LEAVES = ("]/ospf_area", "]/ospf_process")
-"""Ends of the facts of ports by which OSPF finds its neighbors."""
 
 
 def _unite_maps(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:

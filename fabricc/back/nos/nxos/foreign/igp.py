@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.foreign.switching import OWN, own_line, setting_rows
@@ -10,6 +11,8 @@ from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from fabricc.back.reading import Document
 
 
 _SOURCES = ("direct", "static", "amt", "lisp", *(f"{protocol} <word>" for protocol in
@@ -222,4 +225,36 @@ ROWS: Sequence[Row] = (
         Silent("vrf member <word>"),
     )),
 )  # fmt: skip
-TOPIC = Topic(ROWS)
+_USERS = {
+    feature: re.compile(use)
+    for feature, use in (
+        ("bgp", r"(?:vrf\[[^]]+\]/)?bgp/asn .*"), ("bfd", r"bgp/neighbor\[[^]]+\]/bfd true"),
+        ("ospf", r"interface\[[^]]+\]/ospf_(?:area|process) .*"), ("eigrp", r"eigrp\[[^]]+\]/.*"),
+        ("interface-vlan", r"interface\[Vlan\d+\]/ipv[46] .*"), ("lacp", r"interface\[[^]]+\]/bundle_mode active"),
+        ("nv overlay", r"vxlan/source .*"), ("vn-segment-vlan-based", r"(?:evpn/segment|vxlan/vlan)\[\d+\]/vni .*"),
+        ("nv overlay evpn", r"bgp/(?:family\[evpn\]|neighbor\[[^]]+\]/families) .*(?:true|evpn)"),
+    )
+}  # fmt: skip
+"""Feature -> the facts that have no effect without it (Nexus 9000 NX-OS configuration guides)."""
+
+
+_BESIDE, _WHOLE = ("interface-vlan", "lacp", "eigrp"), 4
+"""Features that excerpts leave out, and how many others a whole configuration has."""
+
+
+def finish(document: Document) -> None:
+    """State that nothing reads what belongs to a feature that is off, where others are on."""
+    facts, lines = document.reading.facts, document.reading.lines
+    on = sum(path.startswith("system/feature[") for path in facts)
+    if not on:
+        return
+    for feature, use in _USERS.items():
+        if f"system/feature[{feature}]" in facts or (feature in _BESIDE and on < _WHOLE):
+            continue
+        path = next((path for path, value in facts.items() if use.fullmatch(f"{path} {value}")), "")
+        if path in lines:
+            command = feature if feature.endswith("evpn") else f"feature {feature}"
+            document.put(f"unread[{feature}]", f"{command} is not stated", lines[path][1])
+
+
+TOPIC = Topic(ROWS, finish)
