@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.management import services_of_fabric
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -124,6 +125,16 @@ def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             ISOLATED, statement.device, path, message, "management isolation", Severity.WARNING, remedy
         )
+
+
+def _open_to_fabric(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report services of management that answer in the VRF of the fabric, where management has one of its own."""
+    if statement.rest.get("management/isolated") != "true" or not statement.fars:
+        return
+    for path, service in services_of_fabric(statement.rest).items():
+        message = f"{statement.name}: {service} answers in the VRF of the fabric: any host reaches it"
+        remedy = "Enable it in the VRF of the management port alone."
+        yield finding_at(ISOLATED, statement.device, path, message, "open service", Severity.WARNING, remedy)
 
 
 MISSING = "FAB9674"
@@ -316,6 +327,7 @@ RULES = (
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
+    SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _open_to_fabric),
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _undiscovered),
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _hidden_links),
     SwitchRule(MISSING, OTHER, (), _lost_servers),

@@ -608,6 +608,8 @@ _UNSAFE_LINES = (
     (re.compile(r"auth-none:.*"), "answers SNMPv3 without authentication", "SNMP user"),
     (re.compile(r"(?:aaa )?root (?:secret|password) (?:0 .*|\"?(?:admin|root|arista|password)\"?)"),
      "has root with a password in the clear", "root"),
+    (re.compile(r"aaa authentication policy local allow-nopassword-remote-login"),
+     "lets accounts without a password log in over the network", "no password"),
     (re.compile(r"(?:aaa )?root nopassword"), "lets people log in as root without a password", "root"),
 )  # fmt: skip
 

@@ -115,3 +115,24 @@ def serves_transport(nos: str, facts: Facts, transport: str) -> bool:
     if known is None:
         return True
     return transport in known and (not known[transport] or known[transport] in facts)
+
+
+_OPEN = re.compile(
+    r"management/(?:open\[(?P<eos>\w+)\] default|(?P<nxos>grpc)_vrf\[default\] on|(?P<api>nxapi)_vrf default)"
+)
+_SSH = "management/ssh"
+
+
+def services_of_fabric(facts: Facts) -> dict[str, str]:
+    """Return the paths of facts by which a service of management answers in the VRF of the fabric, and the services."""
+    found = {
+        path: next(filter(None, match.groups()))
+        for path, value in facts.items()
+        if path.startswith("management/") and (match := _OPEN.fullmatch(f"{path} {value}"))
+    }
+    if facts.get(f"{_SSH}[default]") == "on" and _SSH in facts:
+        found[f"{_SSH}[default]"] = "SSH"
+    limited = any(path.startswith("management/access") for path in facts)  # others show no wish for isolation
+    if limited and "management/nxapi_vrf" not in facts and facts.get("system/feature[nxapi]") == "on":
+        found["system/feature[nxapi]"] = "nxapi"
+    return found

@@ -317,6 +317,7 @@ ROWS: Sequence[Row] = (
     Block("management api http-commands", "", (
         Silent("protocol https"),
         Silent("no shutdown"),
+        Block("vrf default", "", (Fact("no shutdown", "management/open[http]", "default"),)),
         Block("vrf <word>", "", (
             Fact("no shutdown", "platform/http_api", "{0}"),
             Keep("ip access-group <word>", "access http"),
@@ -324,7 +325,7 @@ ROWS: Sequence[Row] = (
     )),
     Block("management api gnmi", "", (
         Fact(f"provider {GNMI_PROVIDER}", "management/gnmi_provider", GNMI_PROVIDER),
-        Block("transport grpc <word>", "", (
+        Block("transport grpc <word>", "grpc", (
             Fact("ssl profile <word>", "management/gnmi_ssl_profile"),
             Keep("port <0-65535>", "gnmi port"),
             Keep("vrf <word>", "gnmi vrf"),
@@ -399,7 +400,11 @@ def _finish_ntp_keys(document: Document) -> None:
 
 def _finish_access(document: Document) -> None:
     scope = document.scope
-    values, lists = scope.values, scope.each("access list")
+    values, lists = dict(scope.values), scope.each("access list")
+    for transport in scope.each("grpc").values():
+        values |= transport.values
+        if transport.values.keys().isdisjoint(("gnmi vrf", "access gnmi")):
+            document.put("management/open[gnmi]", "default", transport.line)
     for service in _GUARDED:
         if f"access {service}" not in values:
             continue
