@@ -309,9 +309,9 @@ def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         )
 
 
-def _stray_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _stray_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report servers outside of the routing instance of management, which alone leads to them."""
-    for each in stray_servers(statement):
+    for each in stray_servers(statement, sessions):
         service = _SERVERS[each.path]
         outside = "is not in the VRF of management, and no route leads there"
         message = f"{statement.name}: the {service} {each.address} {outside}"

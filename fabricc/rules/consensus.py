@@ -32,7 +32,8 @@ _DEVICE = (
     "qos/", "watchdog/", "pool/", "bfd/", "trimming/", "link_retry", "load_balancing/", "community_list[", "route_map[",
     "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
     "bgp/ttl_security", "prefix_list[", "platform/load", "breakout[", "bgp/family[", "spanning_tree/mode",
-    "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[",
+    "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[", "management/ntp",
+    "management/syslog",
 )  # fmt: skip
 _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
@@ -121,6 +122,8 @@ _OF_ALL = (
     "bgp/multipath",
     "trimming/",
     "link_retry",
+    "management/ntp",
+    "management/syslog",
 )
 
 

@@ -22,6 +22,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.rule import ADDRESSES, BGP, INTERFACES, OTHER, Input, SwitchRule
+from fabricc.rules.summary import SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -207,6 +208,11 @@ _SMALL, _IPV4 = 30, 4
 _SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
 
 
+def _source_paths(path: str) -> tuple[str, str]:
+    """Return the facts that name the port from which a switch asks the servers of a service."""
+    return f"{path}_source", f"management/source[{path.rpartition('/')[2]}]"
+
+
 def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a gateway in no subnet of the management port, and servers that nothing leads to.
 
@@ -217,6 +223,17 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
         path = "management/enabled"
         yield finding_at(MISSING, statement.device, path, message, "shut port", Severity.WARNING, remedy)
     sources = any(statement.facts_below(each) for each in _SOURCES)
+    for path, service in _SERVERS.items():
+        source = next((each for each in _source_paths(path) if each in statement.rest), "")
+        named = (defaults.server_of_fabric(text) for *_, text in statement.device.unknown)
+        reported = path == "management/ntp" and not statement.rest.keys().isdisjoint(SERVICES)
+        lost = path not in statement.rest and not any(found and found[0] == path for found in named)
+        if source and lost and not reported:
+            message = f"{statement.name} names a port for its {service}, and no {service}"
+            remedy = f"Configure the {service}."
+            yield finding_at(
+                MISSING, statement.device, source, message, f"no {service}", Severity.WARNING, remedy
+            )
     if _ADDRESS not in statement.rest and _GATEWAY in statement.rest and sources:
         message = f"{statement.name}: management has a gateway, and its port has no address"
         remedy = "Set the address of the management port."

@@ -23,6 +23,7 @@ UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _POOL = "pool/"
+_SERVICES = ("management/ntp", "management/syslog")
 _DRAIN = " add_community 65535:0"
 """How a clause marks routes for graceful shutdown (RFC 8326)."""
 _ENDS = tuple(tier.value for tier in Tier)
@@ -51,6 +52,8 @@ def find_outliers(
         mine = statement.rest.get(path)
         if path.startswith(_POOL) and sized:
             continue  # a pool is what the headroom of the ports leaves
+        if path.startswith(_SERVICES) and mine is None:
+            continue  # reported as a missing service
         if mine != value and path not in alone and not _whole_map(statement, path):
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""

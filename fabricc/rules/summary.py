@@ -85,7 +85,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         elif "hash_seed" in path and _SEED.search(path):
             seed = path, value
     named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
-    services += {found[0] for found in named if found and services}  # a part of a file shows no others
+    whole = bool(services or statement.fars)  # a part of a file shows no others
+    services += {found[0] for found in named if found and whole}
     beside = [path for path in statement.rest if path.startswith(BESIDE)]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
@@ -178,7 +179,7 @@ class StrayServer(NamedTuple):
     line: int
 
 
-def stray_servers(statement: Statement) -> list[StrayServer]:
+def stray_servers(statement: Statement, sessions: Sessions) -> list[StrayServer]:
     """Return servers that only the separate routing instance of management leads to, on lines that do not name it.
 
     Other lines must show that this instance leads to servers, and no port or static route of the fabric to these.
@@ -187,10 +188,11 @@ def stray_servers(statement: Statement) -> list[StrayServer]:
     if rest.get("management/isolated") != "true" or rest.keys().isdisjoint(_LEADING):
         return []
     found = []
+    leads_out = any(not _leads_in(statement, sessions, key) for key in sessions.stated if not key[0])
     for file, line, text in statement.device.unknown:
         row = defaults.row_of_fabric(text)
         server = row or defaults.server_of_fabric(text)
-        if not server or (server[0] in rest and not row) or defaults.may_use_management(text):
+        if not server or (server[0] in rest and not row) or (leads_out and defaults.may_use_management(text)):
             continue
         if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))

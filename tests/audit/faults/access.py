@@ -139,7 +139,21 @@ def _not_isolated() -> Fault:
     }
 
 
+def _in_fabric(eos: str) -> Callable[[Files], Files]:
+    """Let a service of EOS answer in the VRF of the fabric."""
+    return add(f"{eos}\n!\n", before="^aaa authorization")
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "API in the VRF of the fabric": ("tor", {
+        "eos": _in_fabric("management api http-commands\n   vrf default\n      no shutdown"),
+        "nxos": replace(r"^nxapi use-vrf management\n", "")}),
+    "gNMI in the VRF of the fabric": ("tor", {
+        "eos": _in_fabric("management api gnmi\n   transport grpc default"),
+        "nxos": add("feature grpc\ngrpc use-vrf default\n", before="^line vty")}),
+    "SSH in the VRF of the fabric": ("tor", {
+        "eos": replace(r"^(management ssh\n(?:   ip.*\n)*   )shutdown\n", r"\1no shutdown\n")}),
+    "log server without its VRF": ("tor", {"nxos": replace(r"^(logging server .*) use-vrf management", r"\1")}),
     "access from everywhere": ("tor", _open()),
     "access without a list": ("tor", _remove_access_list()),
     "telnet": ("tor", _enable_telnet()),
@@ -149,5 +163,5 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "no syslog server": ("tor", _no_syslog()),
     "no LLDP": ("tor", _no_lldp()),
     "management not isolated": ("tor", _not_isolated()),
-}
+}  # fmt: skip
 """Kind of fault -> the tier on which it is planted on one switch, and the edit for each system."""

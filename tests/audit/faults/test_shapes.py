@@ -36,6 +36,10 @@ CASES = [
      replace("^   neighbor DOWNSTREAM bfd$", r"\g<0>\n   neighbor DOWNSTREAM next-hop-unchanged")),
     ("segments", "eos", "rack002-leaf", "FAB9675", "   shutdown",
      replace("^   switchport access vlan .*", r"\g<0>\n   shutdown")),
+    ("unnumbered", "eos", "rack002-leaf", "FAB9610", "ntp server vrf MGMT 192.0.2.211 iburst",
+     replace("192.0.2.10 iburst", "192.0.2.211 iburst")),
+    ("tenants", "nxos", "rack002-leaf", "FAB9060", "  source-interface loopback0",
+     replace("^feature nv overlay\n", "")),
     ("ipv6", "nxos", "rack002-leaf", "FAB9681", "  ipv6 address fd00:0:2::4/120",
      replace(r"fd00:0:2::4/128", "fd00:0:2::4/120")),
 ]  # fmt: skip
