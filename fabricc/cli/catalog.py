@@ -17,7 +17,7 @@ from fabricc.base.numbers import is_number
 from fabricc.catalog import figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import ImportOptions
-from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
+from fabricc.catalog.importing.sonic import Branch, compare_branch
 from fabricc.catalog.library import ModelFileError, suggest_name
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import CageGroup, Catalog, HeadroomRow, HostModel, NicModel, SwitchModel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.catalog.figures import branch_commits, cite_commit
-from fabricc.catalog.importing.sonic_branches import Branch, Comparison, compare_branch
+from fabricc.catalog.importing.sonic import Branch, Comparison, compare_branch
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 
