@@ -2,7 +2,7 @@
 
 from fabricc.front.qos.classes import fit_vendor_classes, plan_trimming, traffic_classes, trimming_findings
 from fabricc.front.qos.ecn import PRESETS, PROFILES, FixedMarking, base_rtt_ns
-from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.fit import QosFinding
 from fabricc.front.qos.lossless_policy import switch_qos
 from fabricc.front.qos.worksheet import Row, build_worksheet
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.fabric.qos import TrafficClass, Trimming, VendorPolicy
-from fabricc.front.qos.finding import QosFinding
+from fabricc.front.qos.fit import QosFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

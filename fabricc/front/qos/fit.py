@@ -14,12 +14,33 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import Buffers, HeadroomRow, SpectrumFigures, SwitchModel
 from fabricc.front.qos import pools as buffer_pools
 from fabricc.front.qos.ecn import leaves_room
-from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.headroom import find_headroom, listed_row
 from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class QosFinding:
+    """A finding about the lossless settings of one kind of switch; the caller adds the position.
+
+    Attributes:
+        code: `FAB4001` too many lossless classes, `FAB4002` no headroom for a link, `FAB4003` buffer over
+            budget, `FAB4004` shared headroom pool oversubscribed, `FAB4005` no room for ECN below PFC, `FAB4006`
+            marking starts far below the path's BDP, `FAB4007` MTU above the table's, `FAB4008` table row short of
+            its own xon + xoff, `FAB4009` a preset's marks lowered below PFC, `FAB4010` stated marks above PFC,
+            `FAB4011` alpha outside the platform's, `FAB4012` egress pool below the ingress share, `FAB4013`
+            oversubscription without a pool, `FAB4014` more profiles than the platform holds,
+            `FAB4015` trimming to a size that the platform does not have, `FAB4018` a class that the system's own
+            policy does not have.
+        message, help: as in a `Diagnostic`.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

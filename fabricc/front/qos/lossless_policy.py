@@ -8,8 +8,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.model import TABLE_MTU_BYTES, Buffers, Limits, SwitchModel
 from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, TrafficClass, VendorPolicy, Watchdog
 from fabricc.front.qos import ecn, pools
-from fabricc.front.qos.finding import QosFinding
-from fabricc.front.qos.fit import Request, fit_findings, floor_findings
+from fabricc.front.qos.fit import QosFinding, Request, fit_findings, floor_findings
 from fabricc.front.qos.headroom import find_headroom, longest_listed_m
 from fabricc.front.qos.wire import down_to_cell
 
