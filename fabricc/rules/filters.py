@@ -17,8 +17,8 @@ from fabricc.back.nos.packet_filters import (
     first_drop,
     names_port,
     near_rule,
+    policy_rules,
 )
-from fabricc.back.nos.traffic_policies import policy_rules
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
