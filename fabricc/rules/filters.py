@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
-from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu
+from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu, policy_rules
 from fabricc.back.nos.packet_filters import (
     Flow,
     accepts_everything,
@@ -17,7 +17,6 @@ from fabricc.back.nos.packet_filters import (
     first_drop,
     names_port,
     near_rule,
-    policy_rules,
 )
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural

@@ -12,8 +12,6 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.facts import Value
-
 
 SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
 """Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""
@@ -438,37 +436,3 @@ def _parse_span(word: str) -> tuple[int, int] | None:
     first, _, last = word.replace(":", "-").partition("-")
     low, high = _parse_port(first), _parse_port(last or first)
     return None if low is None or high is None else (low, high)
-
-
-_START = "routing/setting[traffic-policies traffic-policy "
-_MATCH = re.compile(r"match (\S+) ipv4(?: (.+))?")
-_PROTOCOL = re.compile(r"protocol (\S+)(?: destination port (\S+))?")
-_PREFIX = re.compile(r"(source|destination) prefix (.+)")
-_ACTIONS = re.compile(r"actions(?: (\S+))?")
-
-
-def policy_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
-    """Return the path and the text of each rule of a traffic policy for IPv4, in order.
-
-    A match applies to packets that meet all of its conditions; what none matches is forwarded (EOS manual, "Traffic
-    Policy").
-    """
-    rules: dict[str, tuple[str, list[str]]] = {}
-    start = f"{_START}{name} "
-    for path in facts:
-        match = _MATCH.fullmatch(path[len(start) : -1]) if path.startswith(start) else None
-        if match is None:
-            continue
-        place, words = rules.get(match[1], (path, ["permit"]))
-        rest = match[2] or ""
-        if found := _PROTOCOL.fullmatch(rest):
-            words.append(f"protocol {found[1]}" + (f" destination-port {found[2]}" if found[2] else ""))
-        elif found := _PREFIX.fullmatch(rest):
-            words.append(f"{found[1]}-address {found[2]}")
-        elif found := _ACTIONS.fullmatch(rest):
-            if found[1] == "drop":
-                place, words[0] = path, "deny"
-        elif rest:
-            words.append("other condition")
-        rules[match[1]] = place, words
-    return [(place, " ".join(words)) for place, words in rules.values()]
