@@ -172,10 +172,10 @@ def list_watchdogs(switch: Switch) -> list[Watchdog]:
     return [switch.qos.watchdog] if switch.qos.watchdog else []
 
 
-def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
-    """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
+def segments_limit(reason: str) -> Limit:
+    """No segments where hosts are; switches above pass EVPN routes on."""
     return Limit("FAB5830", setting="evpn/",
-        requested=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
+        requested=lambda switch: switch.vtep is not None, reason=reason,
         remedy="remove `evpn` and `tenants`, or use a system that supports them (`fabricc docs evpn`, `docs tenants`)",
     )  # fmt: skip
 
@@ -286,12 +286,7 @@ def cluster_limit(code: str, instead: str) -> Limit:
         source="Arista's list of new features of EOS 4.34.0F", remedy=f"use {instead}")  # fmt: skip
 
 
-def paths_limit(
-    code: str,
-    most: Callable[[Switch], int],
-    reason: str,
-    remedy: str = "use at most {most} uplinks per switch, and write `routing.maximum_paths: {most}`",
-) -> Limit:
+def paths_limit(code: str, most: Callable[[Switch], int], reason: str) -> Limit:
     """More equal-cost paths than the NOS takes on the switch, or none; texts have `most` as a field."""
     return Limit(code, feature="{paths} equal-cost paths",
         requested=lambda switch: [
@@ -299,7 +294,8 @@ def paths_limit(
             for count in (switch.bgp.maximum_paths,)
             if not 1 <= count <= most(switch)
         ],
-        reason=reason, remedy=remedy,
+        reason=reason,
+        remedy="use at most {most} uplinks per switch, and write `routing.maximum_paths: {most}`",
     )  # fmt: skip
 
 

@@ -57,11 +57,11 @@ def reading_boundary() -> Path | None:
 
 
 @contextmanager
-def scratch_folder(prefix: str) -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """Yield a new folder of this process, whose files may be read in spite of `set_boundary`; it is removed again."""
     global _boundary
     before = _boundary
-    with TemporaryDirectory(prefix=prefix) as name:
+    with TemporaryDirectory(prefix="fabricc-diff-") as name:
         if before:
             _boundary = (*before, Path(os.path.realpath(name)))
         try:

@@ -98,13 +98,6 @@ def count_gpu_nics(fabric: Fabric, group: int) -> tuple[int, Fraction]:
     return 1, Fraction(gpus, rails)
 
 
-def compute_tor_weight(fabric: Fabric, group: int) -> Fraction:
-    """Return the share of a GPU's ports that one ToR of its unit serves, if it serves any."""
-    nics, _ = count_gpu_nics(fabric, group)
-    attached = fabric.attachments[group]
-    return Fraction(min(attached.rails_per_tor, nics), nics * len(attached.present))
-
-
 def compute_host_loss(wiring: Wiring, ports: Iterable[NicPort]) -> PortLoss:
     """Return the loss of one host whose NIC ports in `ports` have no path."""
     lost = list(ports)

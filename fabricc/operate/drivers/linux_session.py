@@ -319,10 +319,6 @@ class LinuxSession(LinuxDriver):
 
     # Claims of sessions.
 
-    def _record_commit_owner(self) -> None:
-        """Record on the switch which session makes the commit that will wait for confirmation."""
-        self._keep("owner", f"{self._session}\n", exceptions.CommitError)
-
     def _require_own_commit(self) -> None:
         """Refuse to confirm or to undo the pending commit of another session.
 

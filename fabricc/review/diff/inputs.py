@@ -87,7 +87,7 @@ def open_inputs(
         TreeError: a folder is no tree.
         InputError: something named cannot be read, or does not compile.
     """
-    with files.scratch_folder("fabricc-diff-") as scratch:
+    with files.scratch_folder() as scratch:
         if second is not None:
             yield _two_inputs(first, second)
             return

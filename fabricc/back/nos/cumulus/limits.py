@@ -245,7 +245,7 @@ LIMITS = (
         source="NVUE object model, 5.9 to 5.18",
         remedy="leave `traps` out, and set them with your configuration management"),
     RADIUS_ACCOUNTING,
-    limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
+    limits.segments_limit("fabricc does not write it for Cumulus yet"),
     limits.distinguishers_limit(),
     Limit("FAB5726", feature="{it} VRFs of tenants",
         requested=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],

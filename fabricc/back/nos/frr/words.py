@@ -76,9 +76,9 @@ def _about_thing(words: str, thing: str, rest: str | None) -> dict[str, str]:
     return {f"setting[{words} {thing}]": rest or "true"}
 
 
-def secret_rows(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
+def secret_rows(*beginnings: str) -> tuple[Row, ...]:
     """Return rows of lines that end in a secret."""
-    return tuple(Keep(f"{words} <rest>", f"{under}[{words}]", lambda _: SET) for words in beginnings)
+    return tuple(Keep(f"{words} <rest>", f"setting[{words}]", lambda _: SET) for words in beginnings)
 
 
 def put_settings(

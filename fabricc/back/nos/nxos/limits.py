@@ -75,7 +75,7 @@ LIMITS = (
         remedy="write `type: md5`, or leave it out"),
     limits.log_certificate("Cisco Nexus 9000 System Management Configuration Guide, Secure Syslog Servers",
         "add it once: `crypto ca trustpoint {it}` and `crypto ca authenticate {it}`; pushes keep trustpoints"),
-    limits.segments_limit("fabricc does not write it for NX-OS yet", on_tors=True),
+    limits.segments_limit("fabricc does not write it for NX-OS yet"),
     limits.unnumbered_evpn_limit("NX-OS"),
     Limit("FAB5401", feature="ports of {it} Gb/s", requested=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed", source="terraform-provider-nxos, l1PhysIf.speed",

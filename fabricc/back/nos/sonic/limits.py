@@ -244,8 +244,7 @@ LIMITS = (
         reason="names of VRFs begin with `Vrf`, which fabricc adds to `{it}`", source="sonic-vrf.yang, VRF_LIST",
         remedy="write `vrf` without this prefix in the tenant"),
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
-                          "released images",
-        on_tors=True),
+                          "released images"),
     Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", requested=_port_figures,
         allowed={"spare_gbps": Range(0)},
         reason="the port model of SONiC {release} ends at {most_gbps} Gb/s", source="sonic-port.yang",
