@@ -122,7 +122,7 @@ def _read_folder(named: _Place) -> dict[str, bytes]:
                 raise GitError(message)
     if sum(entry.size or 0 for _, entry in chosen.values()) > _LARGEST:
         message = f"the templates in {visible_path(named.path)} are larger than {_LARGEST >> 20} MiB together"
-        raise GitError(message)
+        raise GitError(message, "Remove files that are no templates from it.")
     return _read_entries(chosen)
 
 

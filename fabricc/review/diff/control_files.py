@@ -34,6 +34,9 @@ _COMPARED = ("switches", "hosts", "plan")
 """Folders of a tree whose content a review compares, or that repeat it."""
 _LARGEST = 1 << 20
 _LOGINS = re.compile(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
+_PLAYBOOKS = "playbooks and their settings"
+_LIST = re.compile(rb"(?:(?:#[^\n]*|---[^\n]*|)\n)*- ")
+_PLAY = re.compile(rb"(?m)^[- ] (hosts|import_playbook)[ \t]*:")
 _ROLES = tuple(
     (role, re.compile(text, re.IGNORECASE))
     for role, text in (
@@ -68,8 +71,8 @@ _ROLES = tuple(
         ("ledger of accepted lines", r"(.*/)?accepted\.ya?ml"),
         ("table of images", r"(.*/)?[^/]*images?[^/]*\.(csv|ya?ml|json)"),
         ("journal of pushes", r"(.*/)?[^/]+\.sqlite[^/]*"),
-        ("playbooks and their settings", r"(.*/)?ansible\.cfg|(.*/)?(playbooks?/.+|playbook[^/]*\.ya?ml)"),
-        ("playbooks and their settings", r"(.*/)?(group_vars|host_vars|roles)/.+"),
+        (_PLAYBOOKS, r"(.*/)?ansible\.cfg|(.*/)?(playbooks?/.+|playbook[^/]*\.ya?ml)"),
+        (_PLAYBOOKS, r"(.*/)?(group_vars|host_vars|roles)/.+"),
         ("inventory of another tool", r"(.*/)?(inventory|nornir)[^/]*\.(ini|cfg|toml|json|ya?ml)|(.*/)?hosts\.ini"),
         ("inventory of another tool", r"(.*/)?inventory/(hosts|groups|defaults)\.ya?ml"),
         ("settings of Git", r"(.*/)?\.git(attributes|modules|ignore|config)|(.*/)?\.git-blame-ignore-revs"),
@@ -200,7 +203,7 @@ def _find_role(path: str) -> str:
 
 
 def _role_by_content(change: Change, repository: Repository, commit: str) -> str:
-    """Return `access file` for YAML under another name that states logins, and `program` for a script."""
+    """Return the role of a script, and of YAML under another name that states logins or is a playbook."""
     if change.kind == "removed":
         return ""
     try:
@@ -213,7 +216,11 @@ def _role_by_content(change: Change, repository: Repository, commit: str) -> str
         return ""
     if text.startswith(_PROGRAM):
         return "program"
-    return "access file" if change.path.endswith((".yaml", ".yml")) and _LOGINS.search(text) else ""
+    if not change.path.endswith((".yaml", ".yml")):
+        return ""
+    if _LOGINS.search(text):
+        return "access file"
+    return _PLAYBOOKS if _LIST.match(text) and _PLAY.search(text) else ""
 
 
 def uncommitted_changes(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:

@@ -149,6 +149,8 @@ def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
         "pile/elsewhere/manifest.json": manifest_of("other", "jobs/run.sh"),
         "pile/elsewhere/jobs/run.sh": "echo\n",
         "zone-access.yaml": "username: eve\n",
+        "site.yml": "---\n- name: all\n  hosts: all\n  tasks: []\n",
+        "racks.yml": "- name: a\n  port: 1\n",
     }
     for path, text in texts.items():
         (repository.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -162,6 +164,7 @@ def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
         ("build/other/jobs/access.yaml", "access file", 1),
         ("build/other/jobs/not-listed.sh", "program", 1),
         ("pile/elsewhere/jobs/run.sh", "program", 1),
+        ("site.yml", "playbooks and their settings", 1),
         ("zone-access.yaml", "access file", 1),
         ("build/other/hosts", "program", 30),
     ]
