@@ -14,7 +14,7 @@ from fabricc.fabric.capacity.remainder import WHOLE, LinkShare, Remainder
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.capacity.wiring import NicPort, Wiring
     from fabricc.fabric.fabric import Fabric
@@ -157,6 +157,28 @@ def find_last_planes(remainder: Remainder) -> dict[tuple[int, str], tuple[str, .
                 if port in lost:
                     found[min(left), tors[port]][wiring.fabric.units[at.unit].hosts[at.slot]] = None
     return {key: tuple(hosts) for key, hosts in found.items()}
+
+
+def keeps_common_plane(
+    rails: Mapping[str, Mapping[int, int]], out: Mapping[tuple[str, int], int], more: tuple[str, int]
+) -> bool:
+    """Return whether hosts of one unit keep a plane of rails in common with those of each other unit.
+
+    Hosts send from any of their NICs where a rail is down. A unit without any plane is cut off, which counts elsewhere.
+
+    Args:
+        rails: unit -> plane -> ToRs there; no switch joins these planes.
+        out: unit and plane -> ToRs that are out.
+        more: the unit and the plane of another ToR that goes.
+    """
+
+    def planes_left(unit: str) -> set[int]:
+        gone = {plane: out.get((unit, plane), 0) + (more == (unit, plane)) for plane in rails[unit]}
+        return {plane for plane, tors in rails[unit].items() if gone[plane] < tors}
+
+    own = planes_left(more[0])
+    others = (planes_left(unit) for unit in dict.fromkeys(unit for unit, _ in out) if unit != more[0])
+    return not own or all(not theirs or own & theirs for theirs in others)
 
 
 class _Planes(NamedTuple):

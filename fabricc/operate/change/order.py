@@ -15,14 +15,13 @@ from dataclasses import field
 from fractions import Fraction
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.capacity.hosts import keeps_common_plane
 
 TIERS = ("tor", "spine", "core")
 _PAIRS = ("pairs of ToRs", "pairs of spines")
 WHOLE = Fraction(1)
 _OUT = Fraction(1, 3)
 """Share of uplinks that a drained switch keeps: it changes between two halves of the spines above it."""
-_STEP = Fraction(1, 10_000)
-"""The precision of a share as an option."""
 Link = tuple[str, str]
 """Lower and upper switch."""
 
@@ -43,6 +42,7 @@ class Member:
         lost: resource -> weight that is lost although the switch stays in service: links to outside parties.
         side: the plane of the NIC ports that a ToR serves, `""` where all ports of a NIC reach the same spines. Two
             hosts have no path if they lost their ports of different planes, so all members of a wave have one side.
+        rail: the unit of a ToR and its plane, where no switch joins the planes of rails.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Member:
     confined: bool = False
     lost: Mapping[str, int] = field(default_factory=dict)
     side: str = ""
+    rail: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class CapacityModel:
             One switch may always be out, even where they have no other.
         outside: the resources of outside parties.
         common: the resources of hosts that have one plane left, without which they have none in common with others.
+        rails: unit -> plane -> its ToRs there, where no switch joins the planes of rails.
     """
 
     members: Mapping[str, Member]
@@ -82,6 +84,7 @@ class CapacityModel:
     alone: Mapping[str, Fraction] = field(default_factory=dict)
     outside: frozenset[str] = frozenset()
     common: frozenset[str] = frozenset()
+    rails: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,32 +154,6 @@ def compute_waves(capacity: CapacityModel, keep: Fraction, most: int | None = No
             del waiting[capacity.members[name].tier][name]
         waves.append(wave)
     return waves
-
-
-def find_largest_keep(capacity: CapacityModel, most: int | None = None) -> Fraction | None:
-    """Return the largest share that some order keeps, to a hundredth of a percent; None when there is none above 0."""
-    if _is_kept(capacity, WHOLE, most):
-        return WHOLE
-    low = next((at for at in range(19, 0, -1) if _is_kept(capacity, Fraction(at, 20), most)), 0)
-    if not low:
-        return None
-    kept, lost = Fraction(low, 20), Fraction(low + 1, 20)
-    while lost - kept > _STEP:
-        middle = (kept + lost) / 2 // _STEP * _STEP
-        if _is_kept(capacity, middle, most):
-            kept = middle
-        else:
-            lost = middle
-    return kept
-
-
-def _is_kept(capacity: CapacityModel, keep: Fraction, most: int | None) -> bool:
-    """Return whether some order keeps a share."""
-    try:
-        compute_waves(capacity, keep, most)
-    except ShareError:
-        return False
-    return True
 
 
 @dataclass(slots=True)
@@ -347,6 +324,7 @@ class _Draft:
         self.toggled: defaultdict[str, int] = defaultdict(int)
         self.uppers: set[str] = set()
         self.lowers: Counter[int] = Counter()
+        self.rails = Counter(each.rail for each in self.plant.absent if each.rail)
         self.floors = {tier: state.compute_floor(tier) for tier in range(len(TIERS))}
 
     def _compute_lost_weights(self, member: Member) -> dict[str, int]:
@@ -364,6 +342,8 @@ class _Draft:
         if member.redundancy and member.redundancy in self.sets:
             return False
         if any(member.side != each.side for each in self.members):
+            return False
+        if member.rail and not keeps_common_plane(self.plant.rails, self.rails, member.rail):
             return False
         toggles = self.state.count_toggled_links(member)
         for lower, change in toggles.items():
@@ -426,6 +406,8 @@ class _Draft:
         self.lowers.update(self._meshes(member))
         if member.redundancy:
             self.sets.add(member.redundancy)
+        if member.rail:
+            self.rails[member.rail] += 1
         for resource, weight in self._compute_lost_weights(member).items():
             self.lost[resource] += weight
             if certain := weight if member.disruptive else member.lost.get(resource, 0):

@@ -14,7 +14,7 @@ from fabricc.fabric.capacity.wiring import Outage, Wiring, rail_name
 from fabricc.fabric.links import served_slots
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import SwitchId, TierName, Unit
-from fabricc.operate.change.order import TIERS, CapacityModel, Member
+from fabricc.operate.change.order import TIERS, WHOLE, CapacityModel, Member, ShareError, compute_waves
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.operate.devices.login import Device
+
+_STEP = Fraction(1, 10_000)
+"""The precision of a share as an option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ def build_capacity_model(
         carries |= Counter(_name_party(way.outsider.name) for way in ways.values())
         exits = effect.outside or ()
         lost = Counter(_name_party(way.outsider.name) for port, way in ways.items() if port in exits)
-        member = Member(name, tier, *what, carries, below, effect.confined, lost, _name_side(fabric, at))
+        sides = _name_side(fabric, at), _find_rail(fabric, at)
+        member = Member(name, tier, *what, carries, below, effect.confined, lost, *sides)
         if name in effects:
             members[name] = member
         else:
@@ -135,8 +139,12 @@ def build_capacity_model(
     known = frozenset(outside)
     members, common = _add_last_planes(wiring, places, members, absent)
     totals |= dict.fromkeys(common, 1)
+    rails: dict[str, Counter[int]] = {}
+    for rail in (_find_rail(fabric, at) for at in wiring.tors.values()):
+        if rail is not None:
+            rails.setdefault(rail[0], Counter())[rail[1]] += 1
     return CapacityModel(
-        members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone, known, common
+        members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone, known, common, rails
     )
 
 
@@ -218,6 +226,14 @@ def _name_side(fabric: Fabric, at: SwitchId) -> str:
     return f"plane {PLANE_LETTERS[at.plane % fabric.port_planes]}"
 
 
+def _find_rail(fabric: Fabric, at: SwitchId) -> tuple[str, int] | None:
+    """Return the unit and the plane of a ToR where each rail has spines of its own that nothing joins; else None."""
+    unit = fabric.units[at.unit] if at.tier is TierName.TOR else None
+    if unit is None or unit.border is not None or not fabric.shape.rails_apart:
+        return None
+    return unit.name, at.plane
+
+
 def _list_resources(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
     plane = PLANE_LETTERS[at.plane]
     if at.tier is TierName.CORE:
@@ -273,3 +289,29 @@ def _count_totals(fabric: Fabric) -> dict[str, int]:
             for group in range(shape.spines // shape.spines_per_core_group):
                 totals[_name_core_group(fabric, pod, plane, group)] = shape.spines_per_core_group
     return totals
+
+
+def find_largest_keep(capacity: CapacityModel, most: int | None = None) -> Fraction | None:
+    """Return the largest share that some order keeps, to a hundredth of a percent; None when there is none above 0."""
+    if _is_kept(capacity, WHOLE, most):
+        return WHOLE
+    low = next((at for at in range(19, 0, -1) if _is_kept(capacity, Fraction(at, 20), most)), 0)
+    if not low:
+        return None
+    kept, lost = Fraction(low, 20), Fraction(low + 1, 20)
+    while lost - kept > _STEP:
+        middle = (kept + lost) / 2 // _STEP * _STEP
+        if _is_kept(capacity, middle, most):
+            kept = middle
+        else:
+            lost = middle
+    return kept
+
+
+def _is_kept(capacity: CapacityModel, keep: Fraction, most: int | None) -> bool:
+    """Return whether some order keeps a share."""
+    try:
+        compute_waves(capacity, keep, most)
+    except ShareError:
+        return False
+    return True

@@ -13,9 +13,9 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves, find_largest_keep
+from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves
 from fabricc.operate.change.order_text import describe_kept_share, describe_parted, list_wave_notes
-from fabricc.operate.change.resources import Effect, build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model, find_largest_keep
 from fabricc.operate.devices import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.push.built_tree import PushRefusedError, StoppedError, UnansweredError

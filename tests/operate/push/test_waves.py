@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from fabricc.fabric.shape import TierName
 from fabricc.operate.change.order import (
     WHOLE,
     CapacityModel,
@@ -19,12 +20,14 @@ from fabricc.operate.change.order import (
     ShareError,
     Wave,
     compute_waves,
-    find_largest_keep,
 )
 from fabricc.operate.change.order_text import list_wave_notes
+from fabricc.operate.change.resources import Effect, build_capacity_model, find_largest_keep
+from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.run import plan_waves
 from tests.effort import scale_examples
+from tests.fabric.capacity.test_capacity import fabric_of
 
 
 @dataclass(frozen=True)
@@ -283,3 +286,17 @@ def test_a_wave_takes_ports_of_one_plane() -> None:
     waves = compute_waves(CapacityModel(members, totals, alone=alone), Fraction(3, 4))
     assert [len({name[-1] for name in wave.members}) for wave in waves] == [1] * len(waves)
     assert max(len(wave.members) for wave in waves) == 2
+
+
+@pytest.mark.parametrize("keep", [Fraction(1, 4), Fraction(1, 2)])
+def test_units_keep_a_rail_in_common_where_nothing_joins_rails(keep: Fraction) -> None:
+    """Hosts of different units reach each other on rails alone whose ToRs of both units are in service."""
+    fabric = fabric_of("rails apart")
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    effects = {name: Effect.unknown(device) for name, device in devices_by_name(fabric).items()}
+    tors = {name: at for name, at in places.items() if at.tier is TierName.TOR}
+    rails = {at.unit: {each.plane for each in tors.values() if each.unit == at.unit} for at in tors.values()}
+    for wave in compute_waves(build_capacity_model(fabric, places, effects), keep):
+        out = {(tors[name].unit, tors[name].plane) for name in wave.members if name in tors}
+        left = [{plane for plane in planes if (unit, plane) not in out} for unit, planes in rails.items()]
+        assert all(one & other for one, other in combinations(left, 2) if one and other), wave
