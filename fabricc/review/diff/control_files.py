@@ -6,6 +6,7 @@ import hashlib
 import os
 import posixpath
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
@@ -17,12 +18,12 @@ from fabricc.base.numbers import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import BESIDE, TREE, ControlFile, TreeVerdict
 from fabricc.review.diff.other_clusters import clusters_of_changes, list_files_of_trees
+from fabricc.tree.exclusive import lock_of
 from fabricc.tree.manifest import FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
     from fabricc.base.foreign.git_objects import Entry
     from fabricc.compiler.load.revision import Comparison, SpecHistory
@@ -126,10 +127,13 @@ def control_files(
         changed_clusters: names of clusters whose spec or lock changes.
     """
     folders = {f"{tree}/": tree for tree in trees}
+    locks = {str(lock_of(Path(tree))) for tree in (*folders.values(), *(others or {}))}
     found: list[ControlFile] = []
     in_trees: list[tuple[str, Change]] = []
     in_others: list[tuple[tuple[str, str], Change]] = []
     for change in changes:
+        if change.path in locks:
+            continue
         tree = next((name for folder, name in folders.items() if change.path.startswith(folder)), None)
         if tree is not None:
             in_trees.append((tree, change))

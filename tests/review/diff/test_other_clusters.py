@@ -144,6 +144,7 @@ def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
         **dict.fromkeys((f"{tree}/{path}" for path in TREE_FILES), "#!/bin/sh\n"),
         f"{tree}/jobs/access.yaml": "username: eve\n",
         f"{tree}/jobs/not-listed.sh": "echo\n",
+        "build/.other.lock": "4711\n",
         f"{forged}/manifest.json": manifest_of("actions", "jobs/run.sh"),
         f"{forged}/jobs/run.sh": "echo\n",
         "pile/elsewhere/manifest.json": manifest_of("other", "jobs/run.sh"),
