@@ -24,8 +24,7 @@ from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.login import Device, Login, LoginLimit, find_driver
 from fabricc.operate.devices.secrets import KINDS, REFERENCE, Reference, Secret, is_safe_value
 from fabricc.operate.devices.trust import record_trust, require_trust
-from fabricc.operate.drivers import DRIVERS
-from fabricc.operate.drivers.access_options import RULES, DriverRules, rules_of_class
+from fabricc.operate.drivers import DRIVERS, RULES, DriverRules, rules_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,8 +13,7 @@ from fabricc.cli import logins
 from fabricc.operate.devices import DeviceError
 from fabricc.operate.devices.access import Access, read_access
 from fabricc.operate.devices.login import Device, Login
-from fabricc.operate.drivers import DRIVERS
-from fabricc.operate.drivers.access_options import RULES
+from fabricc.operate.drivers import DRIVERS, RULES
 
 REFUSED = {
     # Files of this machine, commands and sockets.

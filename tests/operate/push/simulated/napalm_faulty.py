@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fabricc.operate.drivers import frr
-from fabricc.operate.drivers.access_options import RULES
+from fabricc.operate.drivers import RULES, frr
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from tests.operate.push.striking import due_fault
 
