@@ -302,13 +302,13 @@ def lost_lines(device: Device, built: Mapping[str, str]) -> list[LostLine]:
             missing = {line for at, line in barred if at == file and 0 < line <= len(lines)}
         secret = {line for line, _ in secrets_by_line(text)}
         found += [
-            LostLine(file, line, _HIDDEN if line in secret else _shown(lines[line - 1]))
+            LostLine(file, line, _HIDDEN if line in secret else _mask_line(lines[line - 1]))
             for line in sorted(missing)
         ]
     return found
 
 
-def _shown(line: str) -> str:
+def _mask_line(line: str) -> str:
     return _HIDDEN if holds_secret(line) else line.strip()
 
 

@@ -103,7 +103,7 @@ def _closest_edits(device: Device, built_files: Texts, switch: Switch) -> Files:
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare_with_device(read(built_files).facts, device)), {})
     for reach in edits.EditScope:
-        found = _settled_edits(device, built_files, switch, reach)
+        found = _complete_edits(device, built_files, switch, reach)
         left = _remaining_facts(device, built_files, found)
         if left is not None and (left < best[0] or (left == best[0] and not best[1])):
             best = (left, found)
@@ -112,7 +112,7 @@ def _closest_edits(device: Device, built_files: Texts, switch: Switch) -> Files:
     return best[1]
 
 
-def _settled_edits(device: Device, built_files: Texts, switch: Switch, reach: edits.EditScope) -> Files:
+def _complete_edits(device: Device, built_files: Texts, switch: Switch, reach: edits.EditScope) -> Files:
     """Return edits that also take away the built lines whose facts the added lines change."""
     own = replace(switch, overlays=())
     strays: dict[str, set[int]] = defaultdict(set)

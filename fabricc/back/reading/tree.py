@@ -305,7 +305,7 @@ def is_broken(unknown: str) -> bool:
     return unknown.startswith(_BROKEN)
 
 
-def structured(text: str) -> Tree:
+def parse_structured_text(text: str) -> Tree:
     """Parse YAML, including JSON: a key is a word, a scalar the last word, and list items are siblings.
 
     A mapping in a list is a node without words; its content continues at the place of the list. Null is no word.

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from fabricc.back.reading.tree import Node, Tree, structured
+from fabricc.back.reading.tree import Node, Tree, parse_structured_text
 
 _DEEPEST = 32
 # Printable ASCII in which nothing begins a comment, another key, a collection or a second line.
@@ -38,11 +38,11 @@ _EMPTY = _Line(0, False, (), False, False)
 
 def yaml_tree(text: str) -> Tree:
     """Return the nodes of YAML, or of JSON, as fast as its layout allows."""
-    return block_style(text) or structured(text)
+    return block_style(text) or parse_structured_text(text)
 
 
 def block_style(text: str) -> Tree | None:
-    """Return what `tree.structured` gives; None where the text is or may be in another style."""
+    """Return what `tree.parse_structured_text` gives; None where the text is or may be in another style."""
     if not text.isascii():
         return None
     faults: list[tuple[int, str]] = []

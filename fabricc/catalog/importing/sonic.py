@@ -85,13 +85,13 @@ class _Sku:
     lacks: list[Diagnostic]
 
     @property
-    def cited(self) -> str:
+    def citation(self) -> str:
         return f"sonic-buildimage device/{self.folder.parent.name}/{self.folder.name}"
 
     def source(self, file: str = "") -> str:
         """Return the citation of the SKU, or of a file of it."""
         release = f" ({self.since})" if self.since else ""
-        return f"{self.cited}/{self.sku}{file and '/'}{file}{release}"
+        return f"{self.citation}/{self.sku}{file and '/'}{file}{release}"
 
     def lack(self, code: str, message: str, remedy: str) -> None:
         self.lacks.append(draft.missing_data(code, f"{self.name}: {message}", remedy))
@@ -144,7 +144,7 @@ class _Sku:
             self.lack("FAB2125", f"{each} is left out", remedy)
         sonic: draft.Raw = {"source": "ports"}
         if self.since:
-            sonic["support"] = {"since": self.since, "source": f"{self.cited}: branch {self.since}"}
+            sonic["support"] = {"since": self.since, "source": f"{self.citation}: branch {self.since}"}
         else:
             remedy = "Name it with `--since`, for example 202505."
             self.lack("FAB2126", "no release is known to be the first that runs on it", remedy)

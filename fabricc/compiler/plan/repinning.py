@@ -63,10 +63,10 @@ class Repinning:
 
     def list_unknown(self) -> Iterator[Diagnostic]:
         """Report FAB3036 for every key that the lock does not pin, of any network."""
-        yield from self._unknown()
+        yield from self._report_unknown_pins()
         for name in dict.fromkeys(network for network, _ in map(_split_key, self.requested or ()) if network):
             if (lock := self.lock.networks.get(name)) is not None:
-                found = self.of_network(name, lock)._unknown()
+                found = self.of_network(name, lock)._report_unknown_pins()
                 yield from (replace(each, message=f"{name}: {each.message}") for each in found)
                 continue
             message = f"the lock has no network {name!r}"
@@ -74,7 +74,7 @@ class Repinning:
             help_ = f"It has {known}." if known else "It has that of the rails alone."
             yield Diagnostic("FAB3036", Severity.ERROR, message, Position(str(self.file), 1), help_)
 
-    def _unknown(self) -> Iterator[Diagnostic]:
+    def _report_unknown_pins(self) -> Iterator[Diagnostic]:
         for key in self.requested_pins or ():
             if key in self.lock.strides:
                 continue

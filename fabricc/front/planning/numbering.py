@@ -11,7 +11,7 @@ from fabricc.fabric.design import AddressPlan, RoutingPlan
 from fabricc.fabric.out_of_band import ManagementNetwork
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Shape, Strides
-from fabricc.front.planning.identity.identities import given_bits
+from fabricc.front.planning.identity.identities import find_given_host_bits
 from fabricc.front.planning.networks.management_switches import (
     narrow_subnets,
 )
@@ -82,7 +82,14 @@ def plan_strides(
         strides = Strides(**{name: pins[name] for name in stride_plan.NAMES})
     else:
         strides = stride_plan.choose_strides(
-            shape, units, sizing.most_uplinks, addresses, spec.routing, pins, rails_per_tor, given_bits(spec)
+            shape,
+            units,
+            sizing.most_uplinks,
+            addresses,
+            spec.routing,
+            pins,
+            rails_per_tor,
+            find_given_host_bits(spec),
         )
     if scarce := stride_plan.asn_shortage(strides, shape, units, spec.routing):
         raise UnfitError(_too_few_asns(spec, scarce, strides, shape, units))

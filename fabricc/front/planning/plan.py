@@ -10,7 +10,7 @@ from fabricc.catalog import support
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning import hosts
-from fabricc.front.planning.identity.identities import given_devices, given_links
+from fabricc.front.planning.identity.identities import apply_device_table, apply_link_table
 from fabricc.front.planning.identity.link_addresses import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
@@ -209,7 +209,7 @@ def _complete_fabric(
     hosts.refuse_plane_split(spec, fabric)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
-    fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)
+    fabric, names = with_moves(spec, apply_device_table(spec, fabric, findings), names, findings)
     findings.extend(hosts.rack_findings(spec, found.units))
     findings.extend(out_of_band_findings(spec, fabric))
     findings.extend(hardware_models.media_findings(spec, fabric))
@@ -219,7 +219,7 @@ def _complete_fabric(
     findings.extend(border_findings(spec, fabric))
     findings.extend(resilience.ratio_findings(spec, fabric))
     findings.extend(resilience.resilience_findings(spec, fabric))
-    changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
+    changed = apply_link_table(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
     routed = add_external(spec, changed, naming, findings, planner)
     divided, numbers = with_tenants(spec, with_segments(spec, routed, findings), tenants, findings)
     complete = plan_quality(spec, divided, naming, findings)

@@ -14,7 +14,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import Buffers, HeadroomRow, SpectrumFigures, SwitchModel
 from fabricc.front.qos import pools as buffer_pools
 from fabricc.front.qos.ecn import leaves_room
-from fabricc.front.qos.headroom import find_headroom, listed_row
+from fabricc.front.qos.headroom import find_headroom, headroom_source, listed_row
 from fabricc.front.qos.wire import adjacent_rows, floor_bytes, is_steep
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def _report_low_headroom(model: SwitchModel, group: buffer_pools.PortGroup, leas
     figures = group.headroom
     message = (
         f"{buffer_pools.group_name(group)} ports of {model.title} have {figures.xoff_bytes:,} bytes of headroom "
-        f"({_source_of_headroom(model, group)}); {least:,} arrive after a pause is due"
+        f"({headroom_source(model, group.speed_gbps, group.headroom)}); {least:,} arrive after a pause is due"
     )
     advice = "correct the row in a catalog file of your own, use another cable or switch, or accept it with a reason"
     return QosFinding("FAB5650", Severity.ERROR, message, advice)
@@ -279,7 +279,7 @@ def _report_replaced_row(
     name = buffer_pools.group_name(group)
     message = (
         f"the {name} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), {why}; "
-        f"{group.headroom.xoff_bytes:,} are used instead ({_source_of_headroom(model, group)})"
+        f"{group.headroom.xoff_bytes:,} are used instead ({headroom_source(model, group.speed_gbps, group.headroom)})"
     )
     return QosFinding("FAB5651", Severity.WARNING, message, "none needed; the plan has the larger figure")
 
@@ -300,10 +300,3 @@ def _report_steps(
         )
         advice = "confirm the correct figure with the vendor, and set it in your own catalog file"
         yield QosFinding("FAB5652", Severity.WARNING, message, advice)
-
-
-def _source_of_headroom(model: SwitchModel, group: buffer_pools.PortGroup) -> str:
-    figures = group.headroom
-    path = f"buffers.rows.{group.speed_gbps}.{figures.cable_m}"
-    cited = model.sources.get(path if figures.source.startswith("table") else "buffers.formula")
-    return f"{figures.source}: {cited}" if cited else figures.source

@@ -362,3 +362,10 @@ def tofino_headroom(
         wire.Step("occupancy", occupancy, "", "cell factor by share of small packets"),
     )
     return wire.Computed(f"Tofino formula {figures.version}", steps, exact, wire.up_to_kib(exact), xon, xon)
+
+
+def headroom_source(switch: model.SwitchModel, speed_gbps: int, figures: Headroom) -> str:
+    """Return the source of headroom: a table with the source of its row, or the formula."""
+    path = f"buffers.rows.{speed_gbps}.{figures.cable_m}"
+    cited = switch.sources.get(path if figures.source.startswith("table") else "buffers.formula")
+    return f"{figures.source}: {cited}" if cited else figures.source

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.catalog.model import TABLE_MTU_BYTES, SwitchModel
 from fabricc.front.qos import ecn, lossless_policy
-from fabricc.front.qos.headroom import compute_headroom
+from fabricc.front.qos.headroom import compute_headroom, headroom_source
 from fabricc.front.qos.pools import divide_buffer, group_name, has_shared_headroom, smallest_pause_point_bytes
 from fabricc.front.qos.wire import QUANTUM_BYTES, Step, cable_bytes, floor_bytes, floor_steps, pause_quanta
 
@@ -40,7 +40,7 @@ class _Case(NamedTuple):
     marking: ecn.Marking | None
     oversubscription: Fraction | None
 
-    def cited(self, key: str) -> str:
+    def citation(self, key: str) -> str:
         """Return what the catalog has a figure of the model from."""
         return self.model.sources.get(key, "catalog")
 
@@ -187,9 +187,7 @@ def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
 
 
 def _headroom_steps(case: _Case, speed_gbps: int, figures: Headroom) -> Iterator[Step]:
-    row = f"buffers.rows.{speed_gbps}.{figures.cable_m}"
-    cited = case.model.sources.get(row if figures.source.startswith("table") else "buffers.formula")
-    source = f"{figures.source}: {cited}" if cited else figures.source
+    source = headroom_source(case.model, speed_gbps, figures)
     yield Step("xoff", figures.xoff_bytes, "B", source)
     yield Step("xon", figures.xon_bytes, "B", source)
     if figures.xon_offset_bytes is not None:
@@ -197,7 +195,7 @@ def _headroom_steps(case: _Case, speed_gbps: int, figures: Headroom) -> Iterator
     yield Step("size", figures.size_bytes, "B", source)
     yield Step("dynamic threshold", figures.dynamic_th, "", "alpha = 2**this, of the platform's table")
     if (limits := case.model.buffers.limits.alpha_exponents) is not None:
-        cited = case.cited("buffers.limits.alpha_exponents")
+        cited = case.citation("buffers.limits.alpha_exponents")
         yield Step("dynamic threshold, least", limits[0], "", cited)
         yield Step("dynamic threshold, most", limits[1], "", cited)
 
@@ -205,16 +203,16 @@ def _headroom_steps(case: _Case, speed_gbps: int, figures: Headroom) -> Iterator
 def _pool_steps(case: _Case) -> Iterator[Step]:
     divided, most = case.divided, case.model.buffers.max_lossless_classes
     yield Step("lossless classes", case.classes, "", "spec")
-    yield Step("lossless classes, most", most, "", case.cited("buffers.max_lossless_classes"))
+    yield Step("lossless classes, most", most, "", case.citation("buffers.max_lossless_classes"))
     yield Step("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes")
     yield Step("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools")
-    yield Step("packet buffer", case.model.buffers.total_bytes, "B", case.cited("buffers.total_bytes"))
+    yield Step("packet buffer", case.model.buffers.total_bytes, "B", case.citation("buffers.total_bytes"))
     yield Step("buffer", divided.capacity_bytes, "B", "the limit for pools and headroom")
     yield Step("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom")
     pools = divided.pools
     yield Step("ingress pool", pools.ingress_lossless_bytes, "B", "the rest of the buffer, or catalog")
     if pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
-        reading = case.cited("buffers.pools.size_includes_headroom")
+        reading = case.citation("buffers.pools.size_includes_headroom")
         together = pools.ingress_lossless_bytes + pools.headroom_bytes
         yield Step("ingress pool, if headroom were separate", together, "B", reading)
     yield Step("egress lossless pool", pools.egress_lossless_bytes, "B", "catalog")
@@ -232,7 +230,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     yield Step("BDP", ecn.bdp_bytes(profile.speed_gbps, rtt_ns), "B", "rate * round trip")
     yield Step("congested queues", case.queues, "", "every lossless queue")
     if (lossy := case.divided.pools.lossy_egress_alpha) is not None:
-        rule = case.cited("buffers.pools")
+        rule = case.citation("buffers.pools")
         yield Step("lossy queue, congested too", lossy, "", f"alpha = 2**this: {rule}")
     rule = "least alpha * shared / (1 + alpha * queues + lossy)"
     yield Step("pause point", case.pause, "B", rule)
@@ -242,7 +240,7 @@ def _marking_steps(case: _Case, profile: PortProfile, rtt_ns: int) -> Iterator[S
     low, high = ecn.wanted_thresholds(marking, profile.speed_gbps, rtt_ns, mtu=case.mtu, cell_bytes=cell)
     rule = f"{marking.name}: {marking.source}"
     floor = "" if isinstance(marking, ecn.FixedMarking) else f"; {ecn.FLOOR_MTUS} MTU at least"
-    yield Step("buffer cell", cell, "B", case.cited("buffers.cell_bytes"))
+    yield Step("buffer cell", cell, "B", case.citation("buffers.cell_bytes"))
     yield Step("highest Kmax", highest, "B", "pause point less one packet or 64 cells")
     yield Step("Kmin as wanted", low, "B", rule + floor)
     yield Step("Kmax as wanted", high, "B", rule)

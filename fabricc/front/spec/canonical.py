@@ -82,7 +82,7 @@ def _report_cause(text: str, file: str) -> Diagnostic:
 def _lay_out_text(text: str, document: Document) -> str | None:
     """Return the formatted text, or None if its value would differ or a stricter YAML reader rejects it."""
     try:
-        trivia = taken_out(text, document.positions)
+        trivia = separate_trivia(text, document.positions)
         bare = _laid_out(trivia.text, trivia.opened)
     except (ScanError, YAMLError):
         return None
@@ -101,7 +101,7 @@ def edit_text(text: str, file: str, changes: Mapping[KeyPath, object]) -> str:
     """
     plain = _normalize_text(text)
     before = parse_yaml(plain, file).positions
-    trivia = taken_out(plain, before)
+    trivia = separate_trivia(plain, before)
     bare = _laid_out(trivia.text, trivia.opened, changes)
     after = parse_yaml(bare, file).positions
     trivia.above = {path: found for path, found in trivia.above.items() if path in after}
@@ -248,7 +248,7 @@ class Trivia:
     indents: dict[int, int] = field(default_factory=dict)
 
 
-def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
+def separate_trivia(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
     """Separate comments and blank lines from a text, by the values that they belong to."""
     spans, brackets = _token_spans(text)
     starts = _by_line(positions)

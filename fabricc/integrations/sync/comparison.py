@@ -174,12 +174,14 @@ class _Comparison:
         if record.kind == "address":
             other = self._numbers.get(_number_of(record))
             return (
-                None if other is None else _taken_finding(record.key[0], "there", f"{other.key[0]} belongs")
+                None
+                if other is None
+                else _report_taken_address(record.key[0], "there", f"{other.key[0]} belongs")
             )
         if record.kind == "assignment":
             other = self._there.get(("address", record.key[:1]))
             if other is not None and not other.owned:
-                return _taken_finding(record.key[0], f"on {' '.join(record.key[1:])}", "it belongs")
+                return _report_taken_address(record.key[0], f"on {' '.join(record.key[1:])}", "it belongs")
         return None
 
 
@@ -224,7 +226,7 @@ def _occupied_finding(record: Record, end: Key) -> Diagnostic:
     return Diagnostic("FAB2152", Severity.WARNING, clip(message, _LONGEST), None, remedy)
 
 
-def _taken_finding(address: str, place: str, reason: str) -> Diagnostic:
+def _report_taken_address(address: str, place: str, reason: str) -> Diagnostic:
     message = f"address {address} is not {place}: {reason} to somebody else"
     remedy = "Delete the other address or add the tag of the cluster to it, or correct the spec."
     return Diagnostic("FAB2152", Severity.WARNING, clip(message, _LONGEST), None, remedy)

@@ -148,7 +148,7 @@ def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
     heads = {one.key for one in built}
     before = ""
     for one in device:
-        if one.key not in heads and (kept := _kept_block(one, accounts, heads)):
+        if one.key not in heads and (kept := _filter_block(one, accounts, heads)):
             place = next((index + 1 for index, other in enumerate(built) if other.key == before), 0)
             built.insert(place, _rename_vdc(kept, names))
             heads.add(one.key)
@@ -157,7 +157,7 @@ def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
     return f"{text}\n" if text and not text.endswith("\n") else text
 
 
-def _kept_block(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
+def _filter_block(block: Block, accounts: Accounts, planned: set[str]) -> Block | None:
     """Return what stays of a block that only the switch has."""
     head = block.head
     if head.startswith("!") or _OF_SWITCH.match(head) or accounts.keeps(head):

@@ -156,7 +156,7 @@ def _build_comparisons(
 
     def compare_tenants(answer: Any) -> tuple[list[Deviation], int]:
         assert question.widths is not None
-        return compare_peers(planned, question.peers, question.widths.expected(at), answer)
+        return compare_peers(planned, question.peers, question.widths.count_next_hops(at), answer)
 
     def interfaces(answer: Any) -> tuple[list[Deviation], int]:
         return compare_ports(planned, answer, live.getter("get_interfaces_counters"), question.errors)
@@ -243,7 +243,7 @@ def compare_routes(
     device: str, at: SwitchId, widths: Widths, answer: Mapping[str, int]
 ) -> tuple[list[Deviation], int]:
     """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
-    expected = widths.expected(at)
+    expected = widths.count_next_hops(at)
     groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     totals: dict[str, int] = defaultdict(int)
     for prefix, width in expected.items():

@@ -45,7 +45,7 @@ class Widths:
             return None
         return cls(fabric, owners, predict_network(fabric.switch(at) for at in places).widths)
 
-    def expected(self, at: SwitchId) -> dict[str, int]:
+    def count_next_hops(self, at: SwitchId) -> dict[str, int]:
         """Return the number of next hops of each prefix on a switch."""
         if self.solved is not None:
             return self.solved[self.fabric.name(at)]

@@ -135,7 +135,7 @@ def outside_findings(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     for at in dict.fromkeys((*edges, *static)):
         yield from _check_maps(kinds[at])
         yield from _check_accepted(kinds[at], own)
-        yield from _kept_inside(kinds[at], own)
+        yield from _check_internal_traffic(kinds[at], own)
     for prefix, starts in sorted(_find_entries(kinds).items()):
         held: set[State] = set()
         for start in starts:
@@ -204,7 +204,7 @@ def _listed_prefixes(policy: Policy, name: str) -> list[Block]:
     return [mine for text in dict.fromkeys(rules) if (mine := parse_block(text))]
 
 
-def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
+def _check_internal_traffic(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
     """Yield what is for an address of the fabric that nobody has is dropped at the edge, and discards stay there."""
     policy = kind.policy
     into = [

@@ -113,7 +113,7 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
         link, end = divmod(offset, 2)
         number, uplink = divmod(link, strides.uplink)
         place, most = _tor_of(fabric, number), shape.uplinks or shape.peer_links
-        place = place._replace(missing=place.missing or _kept_free(fabric, place.switch, uplink))
+        place = place._replace(missing=place.missing or _explain_free_position(fabric, place.switch, uplink))
     else:
         link, end = divmod(offset - half, 2)
         number, uplink = divmod(link, strides.spine_uplink)
@@ -125,7 +125,7 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
     return place._replace(uplink=uplink, end=end, missing=missing)
 
 
-def _kept_free(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
+def _explain_free_position(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
     """Why a position among a ToR's uplinks has no link although others do; "" where it has one."""
     parallel = fabric.shape.links_per_spine
     if fabric.shape.peer_links and not links.is_lower_end(fabric, tor, Direction.PEER):

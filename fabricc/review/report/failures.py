@@ -340,7 +340,7 @@ class _Loss(NamedTuple):
     device: bool = True
 
 
-def kept_text(each: Failure) -> str:
+def describe_kept_bandwidth(each: Failure) -> str:
     """Return the share of their bandwidth that the affected GPUs keep, for people."""
     if not each.reduced:
         return NONE

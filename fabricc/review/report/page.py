@@ -32,7 +32,7 @@ from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.spec.document import join_words
 from fabricc.review.report import addressing, materials, quality, topology, values
 from fabricc.review.report.addressing import addressing_section, tenants_section
-from fabricc.review.report.failures import Failure, hardest_single, kept_text, single_failures
+from fabricc.review.report.failures import Failure, describe_kept_bandwidth, hardest_single, single_failures
 from fabricc.review.report.materials import materials_section
 from fabricc.version import __version__
 
@@ -233,7 +233,7 @@ def _page_figures(
 
 def _describe_effect(each: Failure) -> str:
     if not each.gpus_cut:
-        return f"they keep {kept_text(each)}"
+        return f"they keep {describe_kept_bandwidth(each)}"
     cut = plural(each.hosts_cut, "host")
     return f"{cut} without any port" if each.hosts_cut else "no host loses all its ports"
 

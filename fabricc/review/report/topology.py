@@ -12,7 +12,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName
 from fabricc.review.report import values
-from fabricc.review.report.failures import Failure, kept_text
+from fabricc.review.report.failures import Failure, describe_kept_bandwidth
 from fabricc.review.report.picture import draw_picture
 from fabricc.review.report.values import Kind, Row
 from fabricc.review.report.values import count_cables as cables_of
@@ -156,7 +156,7 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
     rows = tuple(
         (
             each.part, each.example, each.number, each.links, each.hosts_cut, each.gpus_cut, each.reduced,
-            kept_text(each), each.width, format_share(each.bisection),
+            describe_kept_bandwidth(each), each.width, format_share(each.bisection),
         )
         for each in found
     )  # fmt: skip

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.hosts import netplan, planned, read, render
-from fabricc.back.reading.tree import leaf_paths, structured
+from fabricc.back.reading.tree import leaf_paths, parse_structured_text
 from fabricc.back.reading.yaml_lines import block_style
 from tests.back.hosts.variants import VARIANTS
 
@@ -29,7 +29,7 @@ def read_tree(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple
 def test_both_ways_of_reading_agree_on_rendered_text(text: str) -> None:
     quick = block_style(text)
     assert quick is not None
-    assert read_tree(quick) == read_tree(structured(text))
+    assert read_tree(quick) == read_tree(parse_structured_text(text))
 
 
 @given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
@@ -47,7 +47,7 @@ def test_damaged_text_is_read_the_same_both_ways(text: str, rng: random.Random) 
             lines.insert(index, lines[rng.randrange(len(lines))])
     damaged = "\n".join(lines)
     quick = block_style(damaged)
-    assert quick is None or read_tree(quick) == read_tree(structured(damaged))
+    assert quick is None or read_tree(quick) == read_tree(parse_structured_text(damaged))
 
 
 def test_a_netplan_file_in_another_layout_has_the_same_facts() -> None:

@@ -308,8 +308,8 @@ STATED = {
                 (9, "deactivate interface e1 speed"),
             ],
         ),
-        ("structured", YAML, [(14, "interface e1 nothing known here")]),
-        ("structured", JSON, [(6, "interface e1 nothing known here")]),
+        ("parse_structured_text", YAML, [(14, "interface e1 nothing known here")]),
+        ("parse_structured_text", JSON, [(6, "interface e1 nothing known here")]),
     ],
 )
 def test_the_same_rows_read_every_syntax(syntax: str, text: str, unknown: list[tuple[int, str]]) -> None:
@@ -467,7 +467,9 @@ LINES = st.builds(
 )
 
 
-@pytest.mark.parametrize("syntax", ["indented", "nested", "assignments", "braces", "commands", "structured"])
+@pytest.mark.parametrize(
+    "syntax", ["indented", "nested", "assignments", "braces", "commands", "parse_structured_text"]
+)
 def test_no_text_makes_a_reader_fail(syntax: str) -> None:
     made = reader(syntax)
 
@@ -503,7 +505,7 @@ def test_a_line_of_a_command_line_is_known_or_listed_once(lines: list[str]) -> N
         ("braces", "a {" * 30_000),
         ("braces", "}" * 30_000),
         ("commands", "set " + "a " * 30_000),
-        ("structured", "{a: " * 30_000),
+        ("parse_structured_text", "{a: " * 30_000),
         ("indented", "class " + "1 " * 2_000),
         ("commands", "set class " + "1 " * 2_000),
     ],
@@ -616,7 +618,7 @@ def test_unknown_nodes_of_a_tree_are_reported_as_the_syntax_spells_them() -> Non
     ):
         reading = Reading()
         reader = Reader((Topic((Block("interface <word>", "", (Fact("mtu <integer>", "mtu"),)),)),), {},
-                        tree.structured, describe=reported)  # fmt: skip
+                        tree.parse_structured_text, describe=reported)  # fmt: skip
         assert reader.read_file("f", text, reading).text == text
         assert reading.facts == {"mtu": 9000}
         assert sorted(words for _, _, words in reading.unknown) == sorted(wanted)
@@ -634,7 +636,7 @@ def test_unknown_node_can_be_reported_once_by_line() -> None:
             [(5, "interface e1 qos trust dscp"), (6, "interface e1 qos pfc on"), (8, "interface e2 mtu x")],
         ),
     ):
-        reading = Reader((Topic(rows),), {}, tree.structured, whole=whole).read({"f": text})
+        reading = Reader((Topic(rows),), {}, tree.parse_structured_text, whole=whole).read({"f": text})
         assert reading.facts == {"mtu[e1]": 1500}
         assert [(line, output) for _, line, output in reading.unknown] == unknown
 
@@ -642,7 +644,7 @@ def test_unknown_node_can_be_reported_once_by_line() -> None:
 def test_last_of_duplicate_keys_counts_and_both_lines_are_reported() -> None:
     rows = (Fact("mtu <integer>", "mtu"),)
     for text in ("mtu: 1\nmtu: 2\n", '{"mtu": 1,\n"mtu": 2}'):
-        reading = Reader((Topic(rows),), {}, tree.structured).read({"f": text})
+        reading = Reader((Topic(rows),), {}, tree.parse_structured_text).read({"f": text})
         assert reading.facts == {"mtu": 2}
         assert [line for _, line, _ in reading.unknown] == [1, 2]
 
@@ -660,7 +662,7 @@ def show_nodes(nodes: Sequence[Node] | None) -> list[object]:
     ],
 )
 def test_lines_of_yaml_give_the_nodes_that_a_yaml_library_gives(text: str) -> None:
-    quick, slow = block_style(text), tree.structured(text)
+    quick, slow = block_style(text), tree.parse_structured_text(text)
     assert quick is not None
     assert (show_nodes(quick.nodes), quick.faults) == (show_nodes(slow.nodes), slow.faults)
 
@@ -669,7 +671,7 @@ def test_lines_of_yaml_give_the_nodes_that_a_yaml_library_gives(text: str) -> No
 def test_lines_of_yaml_are_never_taken_for_what_a_yaml_library_does_not_see(text: str) -> None:
     quick = block_style(text)
     if quick is not None:
-        slow = tree.structured(text)
+        slow = tree.parse_structured_text(text)
         assert (show_nodes(quick.nodes), quick.faults) == (show_nodes(slow.nodes), slow.faults)
 
 

@@ -33,7 +33,7 @@ def test_next_hops_are_compared_and_counters_shown(
     port = next(one.name for one in source.switch(name).ports if one.peer)
     widths = Widths.of(source.fabric)
     assert widths is not None
-    planned = widths.expected(at)
+    planned = widths.count_next_hops(at)
     wide = next(prefix for prefix, width in planned.items() if width == 2)
     with SERVERS[nos](tmp_path) as server:
         device, counted = server.device, server.counted

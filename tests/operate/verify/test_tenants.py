@@ -33,7 +33,7 @@ def compare(fabric: Fabric, reported: dict[str, dict[str, str]], without: str = 
     widths = Widths.of(fabric)
     assert widths is not None
     at, tor = switches[TOR]
-    reached = widths.expected(at).keys() - {without}
+    reached = widths.count_next_hops(at).keys() - {without}
     found, count = compare_peers(
         tor, plan_peers(switch for _, switch in switches.values()), reached, reported
     )

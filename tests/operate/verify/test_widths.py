@@ -60,7 +60,7 @@ def test_widths_are_those_of_the_policy(tmp_path: Path, name: str) -> None:
     assert (widths.solved is not None) == (name == "drained")
     predicted = network.predict().widths
     for at in network.fabric.switch_ids():
-        assert widths.expected(at) == predicted[network.fabric.name(at)]
+        assert widths.count_next_hops(at) == predicted[network.fabric.name(at)]
 
 
 def test_prefixes_have_classes(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_prefixes_have_classes(tmp_path: Path) -> None:
     widths = Widths.of(fabric)
     assert widths is not None
     at = next(fabric.switch_ids())
-    kinds = {widths.kind(at, prefix): width for prefix, width in widths.expected(at).items()}
+    kinds = {widths.kind(at, prefix): width for prefix, width in widths.count_next_hops(at).items()}
     assert kinds == {
         "ToR aggregates of its own pod": 2,
         "ToR loopbacks of its own pod": 2,

@@ -13,7 +13,7 @@ from fabricc.fabric.capacity.throughput import OutageRates, Throughput, measure_
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.failures import hardest_single, kept_text, single_failures
+from fabricc.review.report.failures import describe_kept_bandwidth, hardest_single, single_failures
 from fabricc.review.report.topology import topology_section
 from fabricc.review.report.values import NONE, Picture, Table, switch_kinds
 from tests.review.report.flows import Graph, find_bisection
@@ -199,7 +199,7 @@ def test_even_hashing_over_parallel_links_is_reported(tmp_path: Path) -> None:
     parallel = find_failure(front_of(tmp_path, lab_spec(8, 4, 4, 2)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert parallel is not None
     assert (parallel.kept, parallel.evenly) == (Fraction(3, 4), Fraction(1, 2))
-    assert kept_text(parallel) == "75 % beyond the ToR; 50 % if hashed evenly"
+    assert describe_kept_bandwidth(parallel) == "75 % beyond the ToR; 50 % if hashed evenly"
     single = find_failure(front_of(tmp_path, lab_spec(8, 4, 4, 4)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert single is not None
     assert (single.kept, single.evenly) == (Fraction(3, 4), None)

@@ -41,7 +41,7 @@ _MOST_BITS = 16
 """Host bits of a block that strides are chosen by: 32,768 links are more than any ToR has."""
 
 
-def given_bits(spec: ClusterSpec) -> int:
+def find_given_host_bits(spec: ClusterSpec) -> int:
     """Return the host bits of most host blocks in the table of devices; 0 where it has none.
 
     A new fabric has aggregates of that length, if the hosts of a unit fit into it.
@@ -51,7 +51,7 @@ def given_bits(spec: ClusterSpec) -> int:
     return max((each for each in bits if each <= _MOST_BITS), key=lambda each: (bits[each], each), default=0)
 
 
-def given_devices(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+def apply_device_table(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """Return the fabric with the values from the table of devices; collisions are findings."""
     if not spec.given_devices:
         return fabric
@@ -242,7 +242,7 @@ def _shared_asn_key(fabric: Fabric, at: SwitchId) -> tuple[object, ...]:
     return at.tier, at.pod, at.plane
 
 
-def given_links(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+def apply_link_table(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
     """Return the fabric with the link addresses from the table of links."""
     if not spec.given_links:
         return fabric

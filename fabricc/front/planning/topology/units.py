@@ -89,10 +89,10 @@ class _Memory:
 
     def generate_names(self, unit: str, hosts: int) -> dict[int, str]:
         """Slots and generated names of the counted hosts of a unit."""
-        return self.counted(f"{unit}-host", hosts)
+        return self.name_hosts(f"{unit}-host", hosts)
 
-    def counted(self, stem: str, hosts: int) -> dict[int, str]:
-        """Slots and names of hosts: a stem and the number of each, or the name given in its place."""
+    def name_hosts(self, stem: str, hosts: int) -> dict[int, str]:
+        """Return slots and names of hosts: a stem and the number of each, or the name given in its place."""
         computed = {slot: f"{stem}{slot + 1:0{self.width.host}d}" for slot in range(hosts)}
         if not self.names:
             return computed
@@ -156,12 +156,12 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
 
 def units_of(group: HostGroup, slots: int) -> int:
     """Units (or racks) that the hosts of a group fill at most, the last one perhaps in part."""
-    if largest := kept_rack(group, slots):
+    if largest := whole_rack_size(group, slots):
         return -(-len(set(group.rack_of.values())) * largest // slots)
     return len(group.racks) or -(-group.hosts // slots)
 
 
-def kept_rack(group: HostGroup, slots: int) -> int:
+def whole_rack_size(group: HostGroup, slots: int) -> int:
     """Hosts of the largest rack where units hold whole racks of it, so that smaller racks stay whole too; else 0."""
     largest = largest_rack(group)
     return largest if largest and not slots % largest else 0
@@ -312,7 +312,9 @@ def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, U
     numbers = count(max(own.values(), default=-1) + 1)
     order = iter(sorted(own))
     current = next(order, None)
-    arriving = Counter(group.rack_of[host] for host in waiting) if kept_rack(group, slots) else Counter()
+    arriving = (
+        Counter(group.rack_of[host] for host in waiting) if whole_rack_size(group, slots) else Counter()
+    )
     for host in waiting:
         needed = max(1, arriving.pop(group.rack_of.get(host, ""), 1))  # of its first host: the whole rack
         while current is None or len(memory.slots.get(current, ())) + needed > slots:
@@ -347,7 +349,7 @@ def _add_shared_hosts(
             hosts = {memory.slot(name, memory.guest(key)): name for name in names}
         else:
             here, left = min(attached.slots, left), left - min(attached.slots, left)
-            hosts = memory.counted(f"{unit.name}-{group.name}", here)
+            hosts = memory.name_hosts(f"{unit.name}-{group.name}", here)
         if hosts:
             coordinate = memory.guest(key)
             found[coordinate] = Unit(coordinate, unit.name, index, dict(sorted(hosts.items())), beside=home)
