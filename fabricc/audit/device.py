@@ -20,6 +20,7 @@ from fabricc.back.reading.tree import is_broken
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
+from fabricc.compiler.render.switch_files import unfit_lines
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import KEPT, Contents, Frame, PackedContents, Parts, pack_contents, split_facts
 from fabricc.facts.statement import HOST, Neighbor
@@ -178,6 +179,7 @@ def _read_device(
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
+    findings += _unended_texts(name, system, texts)
     parts = split_facts(reading)
     if any(_invalid_address_facts(parts)):
         reading = drop_invalid_addresses(reading, next(iter(files)))
@@ -201,6 +203,15 @@ def _broken_files(reading: Reading, texts: Mapping[str, TextSection]) -> Iterato
                 "FAB9502", f"{path} is no valid YAML or JSON: its device does not load it, and it is not audited",
                 path, line, "unread", Severity.WARNING, "Correct the text at this line.",
             )  # fmt: skip
+
+
+def _unended_texts(name: str, system: str, texts: Mapping[str, TextSection]) -> Iterator[Finding]:
+    """Yield texts, statements and blocks of configurations that nothing ends, as of a file that is cut off."""
+    for file, part in texts.items():
+        for each in unfit_lines(system, file, part.text):
+            if not each.is_command:
+                group, message = f"open text {each.message}", f"{name}: {each.message}"
+                yield Finding("FAB6051", message, part.path, each.line, group, Severity.WARNING, each.remedy)
 
 
 def drop_invalid_addresses(reading: Reading, file: str) -> Reading:

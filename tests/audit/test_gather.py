@@ -291,6 +291,14 @@ def test_a_file_that_its_device_cannot_parse_is_reported(
     ]
 
 
+def test_a_configuration_that_is_cut_off_is_reported_at_its_end(tmp_path: Path) -> None:
+    text = "system {\n    host-name leaf1;\n}\nprotocols {\n    bgp {\n        hold-time 9;\n"
+    found = gather_devices(folder_of(tmp_path, {"leaf1.conf": text}), jobs=1)
+    assert [(each.line, each.message) for each in found.findings if each.code == "FAB6051"] == [
+        (6, "leaf1: no line ends the text that begins with 'bgp {'")
+    ]
+
+
 def test_a_merge_conflict_in_a_configuration_is_an_error(tmp_path: Path) -> None:
     conflict = "<<<<<<< HEAD\nntp server 192.0.2.1\n=======\nntp server 192.0.2.2\n>>>>>>> topic\n"
     for number, text in enumerate((conflict, conflict.replace("\n", "\r\n"), f"{'<' * 9}{conflict[7:]}")):

@@ -276,7 +276,11 @@ def test_a_statement_of_junos_ends_on_its_line(text: str, lines: list[int]) -> N
 @pytest.mark.parametrize(
     ("text", "open_lines", "surplus"),
     [
-        ("protocols {\n    lldp {\n        interface all;\n    }\n", [1], []),
+        ("protocols {\n    lldp {\n        interface all;\n    }\n", [4], []),
+        ("protocols {\n    bgp {\n        hold-time 9;\n    lldp {\n    }\n}\n", [4], []),
+        ("protocols {\n    bgp {\n        hold-time 9;\n}\nsnmp;\n", [4], []),
+        ("protocols {\n    bgp {\n        }\n        hold-time 9;\n    }\n}\n", [], [3]),
+        ("!RANCID-CONTENT-TYPE: juniper\n!\nsnmp;\n", [], []),
         ("snmp { location x; } } protocols { bgp;\n}\n", [], [1]),
         ("}\nprotocols {\n    bgp;\n}\n", [], [1]),
         ('system {\n    location "{";\n    # }\n}\n', [], []),

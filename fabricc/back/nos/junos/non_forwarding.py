@@ -98,6 +98,8 @@ _UNFINISHED = re.compile(
 _TAG = re.compile(r"(?:.*[{};])?\s*(?:delete|replace)\s*:.*")
 """A tag of `load`, at any depth: it removes what stands elsewhere in the file, and no switch prints it."""
 _INACTIVE = re.compile(r"(?:.*[{};])?\s*(?:protect\s*:\s*)?inactive\s*:.*")
+_COLLECTOR = "!"
+"""Begins lines that RANCID adds, and no line of Junos."""
 _BRACE = re.compile(r"[{}]")
 _CUT = re.compile(r"[^\s{};]\s*\}")
 """A block that ends within a statement."""
@@ -107,26 +109,55 @@ _BANNER = re.compile(r"\[edit\b.*\]|\{(?:master|backup|linecard|primary|secondar
 
 def exec_lines(text: str) -> Iterator[ExecLine]:
     """Yield commands, prompts, statements without a semicolon, and comments and quoted texts that nothing ends."""
-    lists, blocks = 0, list[ExecLine]()
-    plain = _TEXT.sub(_without_text, text).split("\n")
-    for number, (raw, whole) in enumerate(zip(plain, text.split("\n"), strict=True), 1):
+    lists, blocks, surplus, whole_lines = 0, list[ExecLine](), list[ExecLine](), True
+    plain, lines = _TEXT.sub(_without_text, text).split("\n"), text.split("\n")
+    for number, (raw, whole) in enumerate(zip(plain, lines, strict=True), 1):
         line = raw.strip()
         lists = max(0, lists + line.count("[") - line.count("]"))
+        if line.startswith(_COLLECTOR):
+            continue
         outside = not blocks and _FIRST.fullmatch(line)
         typed = line and PROMPT.fullmatch(whole.strip())
         if outside or typed or any(one.fullmatch(line) for one in (_UNFINISHED, _BANNER, _TAG)):
             yield ExecLine(number, whole.strip())
         elif line and not lists and (_CUT.search(line) or not line.endswith(("{", "}", ";", _GOES_ON))):
             yield ExecLine(number, whole.strip(), unfinished=True)
+            whole_lines = False
         for brace in _BRACE.findall(line) if not _BANNER.fullmatch(line) else ():
             if brace == "{":
                 blocks.append(ExecLine(number, whole.strip(), unclosed=True))
             elif blocks:
                 blocks.pop()
             else:
-                yield ExecLine(number, whole.strip(), surplus=True)
+                surplus.append(ExecLine(number, whole.strip(), surplus=True))
     open_texts = list(_open_texts(text))
-    yield from open_texts or blocks[:1]
+    yield from open_texts
+    if (blocks or surplus) and whole_lines and not open_texts:
+        yield _misplaced_brace(plain, lines) or (surplus or blocks)[0]
+
+
+def _misplaced_brace(plain: Sequence[str], lines: Sequence[str]) -> ExecLine | None:
+    """Return the first line whose depth is not its indentation: a brace is missing before it, or it is one too many.
+
+    Of a text that ends within a block it is the last line. A switch prints each block on lines of its own, indented.
+    """
+    blocks: list[tuple[int, str]] = []
+    last = 0
+    for number, raw in enumerate(plain, 1):
+        line = raw.strip()
+        if not line or _BANNER.fullmatch(line):
+            continue
+        last, indent, closes = number, len(raw) - len(raw.lstrip()), line[0] == "}"
+        if blocks and indent + closes <= blocks[-1][0]:
+            return ExecLine(number, blocks[-1][1], unclosed=True)
+        if closes and (not blocks or indent > blocks[-1][0]):
+            return ExecLine(number, lines[number - 1].strip(), surplus=True)
+        for brace in _BRACE.findall(line):
+            if brace == "{":
+                blocks.append((indent, lines[number - 1].strip()))
+            elif blocks:
+                blocks.pop()
+    return ExecLine(last, blocks[-1][1], unclosed=True) if blocks else None
 
 
 def inactive_statements(text: str) -> Iterator[Reversal]:
