@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, sends_route_targets
-from fabricc.back.nos.route_blocks import maps_of_condition
+from fabricc.back.nos.route_blocks import (
+    absent_routes,
+    accepts_by_default,
+    denying_names,
+    maps_of_condition,
+    permits_none,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.policy import DENYING, Policy, Route
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
@@ -69,12 +77,10 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches, or with EVPN, whose policy permits no route."""
-    denying = _denying_maps(statement)
-    if not denying:
-        return
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
+        denying = _denying_maps(statement, direction)
         closed = []
-        for key, values in open_sessions(statement):
+        for key, values in open_sessions(statement) if denying else ():
             far = statement.fars.get(sessions.near.get(key, ""))
             known = far is not None and far.known and far.tier is not Tier.HOST
             if direction == "export" and any(maps_of_condition(*each) for each in values.items()):
@@ -109,16 +115,27 @@ _OF_FAMILY = re.compile(r"(?:ipv4|ipv6) (\S+)")
 def _denying_name(value: Value | None, denying: set[str]) -> str:
     """Return the policy of a session that denies all, also if it is that of one family; "" for none."""
     parts = [match[1] if (match := _OF_FAMILY.fullmatch(each)) else each for each in str(value).split(", ")]
-    return next((each for each in parts if each in denying), "")
+    return next((name for each in parts for name in denying_names(each, denying)), "")
 
 
-def _denying_maps(statement: Statement) -> set[str]:
-    """Return the policies that have clauses, each of which denies."""
-    denies: dict[str, bool] = {}
+def _denying_maps(statement: Statement, direction: str) -> set[str]:
+    """Return the policies that deny every route of the switch's sessions in a direction."""
+    clauses: dict[str, list[tuple[int, str]]] = {}
     for path, value in statement.facts_below(_MAP).items():
-        name, _ = split_list_path(path, "route_map")
-        denies[name] = denies.get(name, True) and str(value).startswith("deny")
-    return {name for name, each in denies.items() if each}
+        name, number = split_list_path(path, "route_map")
+        if is_number(number):
+            clauses.setdefault(name, []).append((int(number), str(value)))
+    if not clauses:
+        return set()
+    system, absent = statement.device.system, frozenset[str]()
+    if accepts_by_default(system) and any(" match " in text for each in clauses.values() for _, text in each):
+        carried = ",".join(str(values.get("families", "")) for values in statement.sessions.values())
+        absent = absent_routes(carried, statement.rest, direction)
+    return {
+        name
+        for name, each in clauses.items()
+        if permits_none(system, [text for _, text in sorted(each)], absent)
+    }
 
 
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -370,15 +387,21 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
             continue
         if tors is None:
             origins = (each for each in find_origins(fabric) if each.family == 4)
-            tors = sorted(origins, key=lambda each: (each.length, each.first))
+            tors = sorted(origins, key=lambda each: (each.length, each.first)) or _loopbacks(fabric)
         for each in unknown:
-            if what := _breach(each, fabric.policy(name), tors):
+            if what := _breach(each, summary, fabric.policy(name), tors):
                 key = each.key
                 message = f"{name} {what} on its session with {key[1]}, which no known switch has"
                 leaves = ("import", "remote_asn", "remote_kind", "families")
                 paths = tuple(session_path(key, leaf) for leaf in leaves)
                 remedy = "Permit the intended prefixes on this session, in both directions."
                 yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy)
+
+
+def _loopbacks(fabric: Switches) -> list[Block]:
+    """Return the first two loopbacks of switches, which stand for the prefixes of a fabric without others."""
+    stated = (text for each in fabric.summaries.values() for text in each.loopbacks if "." in text)
+    return [block for text in islice(stated, 2) if (block := parse_block(text))]
 
 
 def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -390,14 +413,18 @@ def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
 
 
-def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> str:
+def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors: list[Block]) -> str:
     """Return which of the fabric's routes a session lets through; "" for none."""
     if session.bare == ("import", "export"):
         return "takes and announces every route, without a policy"
     if session.bare:
         return f"{'takes' if 'import' in session.bare else 'announces'} every route, without a policy"
-    if tors and _accepts_prefix(policy, session.imports, tors[0]):
-        return f"takes {tors[0]} by {session.imports}, which is the fabric's,"
+    theirs = next((each for each in tors if str(each) not in summary.loopbacks), None)
+    if theirs and _accepts_prefix(policy, session.imports, theirs):
+        return f"takes {theirs} by {session.imports}, which is the fabric's,"
+    clauses = policy.maps.get(session.imports, ()) if policy and accepts_by_default(summary.system) else ()
+    if clauses and all(each.prefix_list or each.community_list or each.only for each in clauses):
+        return f"takes every route that no term of {session.imports} rejects"
     return ""
 
 

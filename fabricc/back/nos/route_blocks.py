@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Set
 
     from fabricc.fabric.facts import Value
 
@@ -33,6 +33,74 @@ def uninstalling_words(clause: str) -> str:
     """Return what a clause sets by which no route that it permits is installed, "" for nothing."""
     match = _UNINSTALLED.search(clause)
     return match[0] if match else ""
+
+
+_FALLS_THROUGH = ("junos",)
+"""Systems whose policies leave a route that no term decides about to the next policy, and last to a default."""
+_NEXT = " continue"
+"""Ends a clause that leaves the decision to the next one (`then next term`, and a term without an action)."""
+_CONDITION = re.compile(r"\bmatch (family|protocol) (\S+)")
+
+
+def permits_none(system: str, clauses: Iterable[str], absent: Set[str]) -> bool:
+    """Return whether a policy denies every route: each clause before one without conditions denies, or never applies.
+
+    Args:
+        system: of the switch.
+        clauses: of the policy, in their order.
+        absent: families, and sources of routes, of which no route comes to the policy.
+    """
+    falls_through, closed = system in _FALLS_THROUGH, False
+    for clause in clauses:
+        closed = closed or not falls_through
+        if clause == "deny":
+            return True
+        if clause.startswith("deny") or (falls_through and clause.endswith(_NEXT)):
+            continue
+        if not any(absent >= {*words.split(",")} for _, words in _CONDITION.findall(clause)):
+            return False
+    return closed
+
+
+_ELSEWHERE = frozenset({"direct", "static", "aggregate", "ospf", "ospf2", "ospf3", "isis", "rip", "ripng"})
+"""Sources of routes other than BGP, in words of Junos."""
+_OF_PROTOCOL = {"ospf": ("ospf", "ospf2", "ospf3"), "isis": ("isis",), "rip": ("rip", "ripng")}
+_OF_FAMILY = (("ipv4", "inet"), ("ipv6", "inet6"))
+
+
+def absent_routes(families: str, facts: Iterable[str], direction: str) -> frozenset[str]:
+    """Return families and sources of routes, in words of Junos, of which no route comes to a policy of sessions.
+
+    Args:
+        families: those that the sessions of the switch carry.
+        facts: paths of its facts, which show the protocols that it runs.
+        direction: `import` or `export`.
+    """
+    if "evpn" in families or "vpn" in families:
+        return frozenset()
+    absent = {word for family, word in _OF_FAMILY if family not in families}
+    if direction == "import":
+        return _ELSEWHERE.union(absent)
+    sections = {path.partition("[")[0] for path in facts}
+    absent |= {"static"} - ({"static"} if any(each.endswith("static_route") for each in sections) else set())
+    for protocol, words in _OF_PROTOCOL.items():
+        if not any(protocol in section for section in sections):
+            absent.update(words)
+    return frozenset(absent)
+
+
+def accepts_by_default(system: str) -> bool:
+    """Return whether a system accepts the routes of BGP that no clause of a policy decides about."""
+    return system in _FALLS_THROUGH
+
+
+def denying_names(chain: str, denying: Collection[str]) -> list[str]:
+    """Return the policies by which a chain or an expression of policies denies every route."""
+    words = [word for word in chain.split() if word not in ("(", ")")]
+    named = [word for word in words if word in denying]
+    if "||" in words:
+        return named if len(named) == len([word for word in words if word[0] not in "&|!"]) else []
+    return named if "&&" in words else [word for word in words[:1] if word in denying]
 
 
 def installs_none(path: str, value: Value) -> bool:
