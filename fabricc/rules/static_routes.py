@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 STATIC = "FAB9660"
-DROPS = ("discard", "reject")
+DROPS = ("discard", "reject", "receive")
+"""What becomes of packets without a next hop; `receive` of Junos gives them to the switch itself."""
 
 
 def _static_routes(fabric: Switches) -> Iterator[Report]:
@@ -38,6 +39,8 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
         for prefix, via, path in summary.routes:
             mine = parse_block(prefix)
             whole = _covering(mine, by_length) if mine else None
+            if via.startswith(_TABLE) and whole is None:
+                yield from _misled_address(fabric, name, prefix, path, via)
             if whole is None and mine and mine.length == mine.bits and path in summary.to_hosts:
                 yield from _misled_address(fabric, name, prefix, path)
             dropped = mine if whole is None and via in DROPS else None
@@ -65,6 +68,31 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
                 continue
             remedy = "Remove the static route, so that BGP's routes are used."
             yield Report(STATIC, name, (path,), message, "static route", severity, remedy)
+
+
+_TABLE = "table "
+"""Begins a next hop that is another routing table."""
+
+
+def _circling_routes(fabric: Switches) -> Iterator[Report]:
+    """Report static routes to the switch itself, or back to it by routes of others for the same prefix."""
+    hops = {
+        (name, prefix): (next(iter(owners)), path)
+        for name, summary in fabric.summaries.items()
+        for prefix, via, path in summary.routes
+        if len(owners := {owner for hop in _next_hops(via) for owner in fabric.owners(hop)}) == 1
+        and not via.startswith(_TABLE)
+    }
+    for (name, prefix), (owner, path) in hops.items():
+        way = [name]
+        while owner not in way and (owner, prefix) in hops:
+            way.append(owner)
+            owner = hops[owner, prefix][0]
+        if owner == name:
+            others = "".join(f" by {each}" for each in way[1:])
+            message = f"{name} sends traffic for {prefix} back to itself{others}: packets go round until they expire"
+            remedy = "Name a next hop that is closer to the destination, or remove the static route."
+            yield Report(STATIC, name, (path,), message, "circling route", Severity.WARNING, remedy)
 
 
 def _sort_by_length(blocks: Iterable[Block]) -> dict[tuple[int, int], dict[int, Block]]:
@@ -106,11 +134,13 @@ def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Ite
         yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
 
 
-def _misled_address(fabric: Switches, name: str, prefix: str, path: str) -> Iterator[Report]:
-    """Report a route to an address of another switch, such as a loopback, by way of a host."""
+def _misled_address(
+    fabric: Switches, name: str, prefix: str, path: str, via: str = "a host"
+) -> Iterator[Report]:
+    """Report a route to an address of another switch, such as a loopback, by way of a host or another table."""
     owners = sorted(fabric.owners(prefix.partition("/")[0]))
     if owners and name not in owners:
-        message = f"{name} sends traffic for {prefix}, which is an address of {owners[0]}, to a host"
+        message = f"{name} sends traffic for {prefix}, which is an address of {owners[0]}, to {via}"
         remedy = "Remove the static route, so that BGP's routes are used."
         yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
 
@@ -295,6 +325,7 @@ RULES = (
     SwitchRule(ISOLATED, POLICY, (), _routes_to_management),
     SwitchRule(STATIC, POLICY, (Input.LINKS,), _routes_onto_links),
     FabricRule(STATIC, POLICY, (), _static_routes),
+    FabricRule(STATIC, POLICY, (), _circling_routes),
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
     SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),
     SwitchRule(STATIC, POLICY, (), _partly_dropped),
