@@ -249,6 +249,51 @@ def _odd_shares(statement: Statement) -> Iterator[Finding]:
         yield finding_at(BUFFER, statement.device, paths, message, "other pool", remedy=remedy)
 
 
+_PARTITIONS = (
+    "pool/ingress_lossless_percent",
+    "pool/ingress_lossless_headroom_percent",
+    "pool/ingress_lossy_percent",
+)
+_AT_THE_EGRESS = "pool/egress_lossless_percent"
+_TWENTIETH = 5
+_LEAST_ALPHA = -6
+"""A port with PFC may then hold 1/64 of the free buffer, less than a burst."""
+
+
+def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report partitions of a shared buffer that are not the whole of it, or too small for lossless traffic.
+
+    Junos rejects partitions of the ingress that do not total 100 percent (Juniper, `buffer-partition (Ingress)`).
+    """
+    shares = [as_int(statement.rest.get(path)) for path in _PARTITIONS]
+    lossless, headroom, _lossy = shares
+    if not any(shares):
+        return
+    egress = as_int(statement.rest.get(_AT_THE_EGRESS))
+    total = sum(filter(None, shares))
+    alphas = {as_int(values.get("headroom/dynamic_th")) for values in statement.ports.values()}
+    odd = max(range(3), key=lambda at: shares[at] or 0) if total > _WHOLE else 1
+    for wrong, at, why in (
+        (0 < (lossless or _WHOLE) < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
+        (0 < (headroom or _WHOLE) < _TWENTIETH, _PARTITIONS[1], f"headroom has {headroom} % of it"),
+        (total != _WHOLE, _PARTITIONS[odd], f"the partitions of the ingress have {total} % of it, not {_WHOLE} %"),
+        (egress is not None and lossless is not None and egress < lossless, _AT_THE_EGRESS,
+         f"lossless traffic has {egress} % of it at the egress and {lossless} % at the ingress, so that it drops"),
+        (any(each is not None and each <= _LEAST_ALPHA for each in alphas), "headroom/dynamic_th",
+         "a lossless queue may hold a small part of it, so that every burst pauses"),
+    ):  # fmt: skip
+        if wrong:
+            path = next(
+                (f"{PORT}{port}]/{at}" for port in statement.ports if at in statement.ports[port]), at
+            )
+            message, remedy = (
+                f"{statement.name}: of the shared buffer, {why}",
+                "Share the whole buffer by the traffic.",
+            )
+            yield finding_at(BUFFER, statement.device, path, message, "partitions", Severity.WARNING, remedy)
+            return
+
+
 def _unmarked_traffic(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that packets without a code point are in a lossless class together with marked ones."""
     classes = classes_of(statement)
@@ -350,6 +395,7 @@ RULES = (
     SwitchRule(UNCLASSIFIED, OTHER, (), _contradictions),
     SwitchRule(SLOW, PFC, (Input.PFC,), _starved_queues, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_buffers, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_partitions, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unmarked_traffic, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _lost_points, shared=True),
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _late_watchdog, shared=True),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import qos
-from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
+from fabricc.back.nos.junos.words import SETTING, kept_statements, put_settings, verbatim_rows
 from fabricc.back.nos.ports import SPELLINGS, PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
@@ -250,6 +250,8 @@ def finish(document: Document) -> None:
             if not scope.used:
                 document.put(f"qos/setting[unused {kind} {defined}]", "true", scope.line)
             put_settings(document, "qos/", scope, lead=f"{kind} {defined} ")
+            if kind == "scheduler" and scope.used:
+                _put_unused_curves(document, scope)
     put_settings(document, "qos/", document.scope, QOS)
     for profile in document.scope.each("congestion").values():
         points = profile.each("point")
@@ -403,6 +405,13 @@ def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
     return stated
 
 
+def _put_unused_curves(document: Document, scheduler: Scope) -> None:
+    """State curves for TCP alone, since RoCEv2 is UDP (Juniper, `drop-profile-map`)."""
+    for words, line in kept_statements(scheduler):
+        if words.startswith("drop-profile-map ") and " protocol tcp " in words:
+            document.put(f"unread[{words}]", "packets of RDMA are UDP", line)
+
+
 def _lossless_points(
     document: Document, profile: Scope, points: Mapping[Captured, Scope]
 ) -> Iterator[tuple[str, Value, int]]:
@@ -425,6 +434,8 @@ def _lossless_points(
     for timer, value, line in _watchdog_facts(watchdog) if watchdog else ():
         document.agree(f"watchdog/{timer}", value, line)
         polled = polled or line
+    if watchdog is not None and not guards:
+        polled = next((line for _, line in profile.table("stopped").values()), polled)
     yield "watchdog", format_boolean(guards), polled
     for priority, (queue, line) in profile.table("stopped").items():
         document.agree(f"qos/pfc_priority[{priority}]/queue", queue, line)
