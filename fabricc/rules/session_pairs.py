@@ -284,19 +284,19 @@ def _one_sided(
     yield found
 
 
-_NEIGHBOR = re.compile(r"\bneighbor (\S+?)(?=[;\s]|$)")
+_NEIGHBOR = re.compile(r"\bn\w*r (\S+?)(?=[;\s]|$)")
+_INACTIVE = "inactive: "
 
 
 def _unread_neighbor(device: Device, addresses: Collection[str]) -> tuple[str, int] | None:
     """Return the line of a session that a device states and does not have, such as a deactivated one."""
-    return next(
-        (
-            (file, line)
-            for file, line, text in device.unknown
-            if (match := _NEIGHBOR.search(text)) and match[1] in addresses
-        ),
-        None,
-    )
+    for file, line, text in device.unknown:
+        if (match := _NEIGHBOR.search(text)) and match[1] in addresses:
+            word = _INACTIVE if text.startswith(_INACTIVE) else match[1]
+            lines = device.files.get(file, "").split("\n")[:line]
+            above = (number for number in range(len(lines), 0, -1) if word in lines[number - 1])
+            return file, next(above, line)
+    return None
 
 
 def _may_run_bgp(device: Device, other: Device) -> bool:

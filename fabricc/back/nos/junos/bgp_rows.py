@@ -365,7 +365,7 @@ def _put_families(document: Document, prefix: str, block: Scope, *, ipv6: bool, 
     ]
     for family in order:
         for kind, scope in configured[family].each("kind").items():
-            line, values = scope.line, scope.values
+            line, values = configured[family].line, scope.values
             put_settings(document, prefix, scope, lead=f"family {family} {kind} ")
             extended = "extended" in values
             if family == "inet" and unnumbered and not extended:
@@ -375,7 +375,7 @@ def _put_families(document: Document, prefix: str, block: Scope, *, ipv6: bool, 
             if "loops" in values:
                 loops[values["loops"][0]] = values["loops"][1]
             if kind == "unicast" or "limit" in values:
-                limit, at = values.get("limit", ("none", line))
+                limit, at = values.get("limit", ("none", scope.line))
                 limits[limit if "limit" not in values or "for good" in values else f"{limit} without end"] = (
                     at
                 )
