@@ -12,25 +12,41 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
+from fabricc.back.nos.unread_lines import misspelled_word, unapplied_group
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, path_pattern
-from fabricc.facts.statement import Statement, session_path
+from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
-from fabricc.rules.rule import ADDRESSES, BGP, INTERFACES, OTHER, Input, SwitchRule
+from fabricc.rules.routing import POLICY as REFUSED
+from fabricc.rules.rule import (
+    ADDRESSES,
+    BGP,
+    INTERFACES,
+    OTHER,
+    POLICY,
+    FabricRule,
+    Input,
+    Report,
+    Switches,
+    SwitchRule,
+)
 from fabricc.rules.summary import SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Sessions
 
+UNREAD = "FAB9060"
 _PLACES = ("description", "families", "import", "export", "bfd")
 
 
@@ -329,7 +345,75 @@ def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(MISSING, statement.device, shut[::-1], message, "no login", Severity.WARNING, remedy)
 
 
+def _strange_imports(fabric: Switches) -> Iterator[Report]:
+    """Report imports from upper switches that permit prefixes of no other switch of the folder alone."""
+    named = {
+        parse_block(each)
+        for mine in fabric.summaries.values()
+        for _, _, texts in mine.accepts
+        for each in texts
+    }
+    if not named:
+        return
+    theirs: dict[str, set[Block]] = {}
+    for name, summary in fabric.summaries.items():
+        texts = (*summary.loopbacks, *summary.prefixes, *(prefix for prefix, _, _ in summary.routes))
+        theirs[name] = {block for each in texts if (block := parse_block(each))}
+        if mine := fabric.subnets().get(name):
+            theirs[name] |= {each.block for each in mine.of(name)}
+    for name, summary in fabric.summaries.items():
+        for policy, path, texts in summary.accepts:
+            blocks = [block for each in texts if (block := parse_block(each))]
+            others = (block for other, found in theirs.items() if other != name for block in found)
+            if any(fabric.owners(each.partition("/")[0]) for each in texts):
+                continue
+            if len(blocks) == len(texts) and not any(
+                each.family == other.family and (each.covers(other) or other.covers(each))
+                for other in others
+                for each in blocks
+            ):
+                message = (
+                    f"{name}: the import policy {policy} permits {texts[0]} alone, which no other switch has"
+                )
+                remedy = "Permit the prefixes of the fabric in the policy."
+                yield Report(REFUSED, name, (path,), message, "strange import", Severity.WARNING, remedy)
+
+
+def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report words that are nearly one of the system's, so that it rejects the line or what is below it."""
+    device, seen = statement.device, set[tuple[str, int]]()
+    for file, line, text in device.unknown:
+        found = None if (file, line) in device.ignorable else misspelled_word(device.system, text)
+        if found is None:
+            continue
+        wrong, right = found
+        lines = device.files.get(file, "").split("\n")[:line]
+        at = next((number for number in range(len(lines), 0, -1) if wrong in lines[number - 1].split()), line)
+        if (file, at) not in seen:
+            seen.add((file, at))
+            message = f"{device.name}: `{wrong}` is no word of its system, which does not read the line"
+            remedy, place = f"Write `{right}` if that is meant.", device.paths.get(file, file)
+            yield Finding(UNREAD, message, place, at, f"misspelled: {wrong}", Severity.WARNING, remedy)
+
+
+def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report groups of statements that are applied nowhere, so that none of them is in force."""
+    device, groups = statement.device, dict[str, tuple[str, int]]()
+    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
+        return
+    for file, line, text in device.unknown:
+        if name := unapplied_group(device.system, text, device.files):
+            groups.setdefault(name, (file, line))
+    for name, (file, line) in groups.items():
+        message = f"{device.name}: the group {name} is applied nowhere, so that its statements have no effect"
+        remedy, place = "Apply the group, or remove it.", device.paths.get(file, file)
+        yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
+
+
 RULES = (
+    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
+    SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
+    FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, BGP, (Input.BGP,), _external_in_internal),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),

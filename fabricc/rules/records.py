@@ -162,6 +162,7 @@ class Summary(NamedTuple):
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions, and
             `distant` those of them that are in no subnet of a port.
         metrics: conditions of its sessions on metrics; None where its routes may have one.
+        accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
     """
 
     tier: Tier
@@ -193,6 +194,7 @@ class Summary(NamedTuple):
     maps: tuple[tuple[str, str], ...] = ()
     distant: tuple[str, ...] = ()
     metrics: tuple[tuple[str, str], ...] | None = ()
+    accepts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
 class EndValues(NamedTuple):

@@ -7,10 +7,11 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.route_blocks import accepts_by_default
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, split_list_path
-from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.facts.statement import NO_PLAN, Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
@@ -28,7 +29,7 @@ from fabricc.rules.sessions import (
 from fabricc.rules.tenants import overlay_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.rules.sessions import Key, Sessions
@@ -102,12 +103,12 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
             joined = joined or "ipv" in str(values.get("families", ""))
-            if limit := as_int(values.get("maximum_prefixes")):
-                beside_limits.append((limit, session_path(key, "maximum_prefixes"), far.end.device))
+            if limit := defaults.ending_limit(values):
+                beside_limits.append((limit, _limit_path(key, values), far.end.device))
         if far is not None and far.known and far.tier in UPPER:
             upward = upward or "ipv" in str(values.get("families", ""))
-            if limit := as_int(values.get("maximum_prefixes")):
-                limits.append((limit, session_path(key, "maximum_prefixes")))
+            if limit := defaults.ending_limit(values):
+                limits.append((limit, _limit_path(key, values)))
     outer = _mark_alike(statement, sessions, outer)
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
@@ -115,9 +116,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         if (
             carries_evpn(sessions, key)
             and not sessions.near.get(key)
-            and (limit := as_int(values.get("maximum_prefixes")))
+            and (limit := defaults.ending_limit(values))
         ):
-            limits.append((limit, session_path(key, "maximum_prefixes")))
+            limits.append((limit, _limit_path(key, values)))
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     distant = tuple(neighbor for neighbor in remote if not sessions.near.get(("", neighbor)))
@@ -130,8 +131,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
         routes_to_hosts(statement), _loopback_addresses(statement), system,
-        tuple([path for path in COMMON if path in statement.rest]), alone, _tunnel_source(statement),
+        tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
+        tuple(_narrow_imports(statement, sessions)) if statement.expected is NO_PLAN else (),
     )  # fmt: skip
 
 
@@ -153,6 +155,21 @@ def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSessi
         if far is not None and far.known and not far.declared:
             known |= _outer_session(key, values).kinds
     return [each._replace(alike=not known.isdisjoint(each.kinds)) for each in outer]
+
+
+def _states(statement: Statement, path: str) -> bool:
+    """Return whether a switch states a fact, or lines for it that another finding reports to be without effect."""
+    return path in statement.rest or any(
+        defaults.reported_part(each) == path for each in statement.facts_below("unread[")
+    )
+
+
+def _limit_path(key: Key, values: Mapping[str, Value]) -> str:
+    """Return the path of the limit on the prefixes of a session."""
+    own = (leaf for leaf in values if "prefix-limit maximum" in leaf)
+    return session_path(
+        key, "maximum_prefixes" if values.get("maximum_prefixes", "none") != "none" else next(own, "")
+    )
 
 
 _DISTANCE = re.compile(r"(?:distance|preference) (\d+)")
@@ -232,6 +249,41 @@ def _tunnel_source(statement: Statement) -> str:
     if source:
         texts.append(str(statement.rest.get("loopback/ipv4", "")))
     return next((found for text in texts if is_address(found := text.partition("/")[0])), "")
+
+
+def _narrow_imports(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the policies of imports from upper switches whose permitting clauses all name their prefixes."""
+    fars = (
+        (values, statement.fars.get(sessions.near.get(key, "")))
+        for key, values in external_sessions(statement)
+    )
+    names = {
+        values.get("import") for values, far in fars if far is not None and far.known and far.tier in UPPER
+    }
+    for name in map(str, names - {None}):
+        prefixes: list[str] = []
+        clauses = statement.facts_below(f"route_map[{name}]/")
+        if accepts_by_default(statement.device.system) and "deny" not in clauses.values():
+            continue
+        for value in map(str, clauses.values()):
+            if value.startswith("permit"):
+                lists = _OF_LIST.findall(value)
+                found = [
+                    str(entry).split()[0]
+                    for each in lists
+                    for entry in statement.facts_below(f"prefix_list[{each}]/").values()
+                    if not str(entry).startswith("deny")
+                ] + _OF_CLAUSE.findall(value)
+                if not found:
+                    break
+                prefixes += found
+        else:
+            if prefixes:
+                yield name, next(iter(clauses)), tuple(prefixes)
+
+
+_OF_LIST = re.compile(r"(?:prefix_list|match prefix-list-filter) (\S+)")
+_OF_CLAUSE = re.compile(r"match route-filter (\S+)")
 
 
 STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")

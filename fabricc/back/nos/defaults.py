@@ -584,6 +584,36 @@ def opens_logins(path: str, value: object) -> str:
     return "lets people log in without a password where no server answers" if none else ""
 
 
+_REPORTED = {
+    "unread[routing-instance mgmt_junos]": "platform/management_instance",
+    "unread[protocols lldp]": "lldp/interval_s",
+}
+
+
+def reported_part(path: str) -> str:
+    """Return the fact that is missing where lines without effect are reported, "" for none."""
+    return _REPORTED.get(path, "")
+
+
+_TEARDOWN = re.compile(r"setting\[family \S+ \S+ (?:accepted-)?prefix-limit teardown.*\]")
+_ACCEPTED = re.compile(r"setting\[family \S+ \S+ accepted-prefix-limit maximum\]")
+
+
+def ending_limit(values: Mapping[str, Value]) -> int | None:
+    """Return the number of prefixes that ends a session, for good or for some time; None without one.
+
+    Junos writes a message only, unless a session has `teardown` (Juniper, `prefix-limit`).
+    """
+    stated = values.get("maximum_prefixes")
+    if isinstance(stated, int):
+        return stated
+    if not any(map(_TEARDOWN.fullmatch, values)):
+        return None
+    accepted = next((value for leaf, value in values.items() if _ACCEPTED.fullmatch(leaf)), "")
+    limits = (str(each).partition(" ")[0] for each in (stated, accepted))
+    return min((int(each) for each in limits if is_number(each)), default=None)
+
+
 class UnsafeLine(NamedTuple):
     """A line that no row reads, and by which people reach a switch who should not: what it does, and its kind."""
 
@@ -599,8 +629,14 @@ _UNSAFE_LINES = (
     (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http(?: .*)?"
                 r"|system services (?:rest http|xnm-clear-text)(?: .*)?"),
      "accepts HTTP, which sends passwords in the clear", "HTTP"),
-    (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"),
-     "accepts FTP or remote shells, which send passwords in the clear", "FTP"),
+    (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"
+                r"|system services (?:tftp-server|finger|telnet)(?: .*)?"),
+     "accepts FTP, Telnet, remote shells or the like, which send passwords in the clear", "FTP"),
+    (re.compile(r"system services ssh protocol-version v1"), "accepts version 1 of SSH, which is broken", "SSH"),
+    (re.compile(r"system services extension-service request-response grpc clear-text(?: .*)?"),
+     "accepts gRPC without encryption, which sends passwords in the clear", "gRPC"),
+    (re.compile(r"system login user (\S+) authentication encrypted-password"), "has the account {0} without a password",
+     "password"),
     (re.compile(r"username (\S+) .*\b(?:secret|password) 0 (?:\1|admin|password|cisco|arista|juniper)\b.*"),
      "has the account {0} with a password that everyone tries first", "password"),
     (re.compile(r"(?:nv set system ssh-server )?permit-root-login:? '?(?:enabled|yes|on)'?"),

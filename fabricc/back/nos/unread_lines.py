@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,6 +146,76 @@ def inactive_addresses(unknown: Iterable[tuple[str, int, str]], port: str) -> It
             yield text.rpartition(" ")[2].partition("/")[0]
 
 
+_WORD = re.compile(r"[a-z][a-z0-9_-]{4,}")
+_OF_ROWS = re.compile(r"[a-z][a-z0-9-]+")
+_NAMING = re.compile(
+    r"group|neighbor|policy-statement|term|filter|community|prefix-list|route-filter-list|as-path"
+    r"|as-path-group|user|interface|interfaces|unit|vlans|members|export|import|class|forwarding-class"
+    r"|scheduler|scheduler-maps|schedulers|classifiers|dscp|drop-profiles|drop-profile"
+    r"|congestion-notification-profile|routing-instances|instance|groups|apply-groups|host|file"
+    r"|description|policer|policy|condition|interface-range|member|encrypted-password|version|name"
+    r"|host-name|domain-name|location|contact|authentication|traffic-control-profiles"
+)
+"""Words of Junos behind which a name stands, or a text."""
+
+
+def misspelled_word(system: str, text: str) -> tuple[str, str] | None:
+    """Return a word of a line that no row reads which is nearly one of the system's, and this one.
+
+    It is as long or longer than `group`, differs in one letter or two that are exchanged, and is no name.
+    """
+    if system != "junos":
+        return None
+    known, first = _words_of(system)
+    words = text.split()
+    for at, word in enumerate(words):
+        among = known if at else first
+        if _WORD.fullmatch(word) and word not in among and not (at and _NAMING.fullmatch(words[at - 1])):
+            right = next((each for each in sorted(_variants(word)) if each in among), None)
+            return (word, right) if right else None
+    return None
+
+
+def _variants(word: str) -> Iterator[str]:
+    """Yield the words that differ from one by one letter, or by two neighboring letters in the other order."""
+    letters = "abcdefghijklmnopqrstuvwxyz-"
+    for at in range(len(word) + 1):
+        start, rest = word[:at], word[at:]
+        yield from (f"{start}{letter}{rest}" for letter in letters)
+        if rest:
+            yield start + rest[1:]
+            yield from (f"{start}{letter}{rest[1:]}" for letter in letters)
+        if len(rest) > 1:
+            yield f"{start}{rest[1]}{rest[0]}{rest[2:]}"
+
+
+@cache
+def _words_of(system: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of all rows of a system, and those with which a path of words begins."""
+    back_end = nos.load(system)
+    found, first = set[str](), set[str]()
+    for reader in (getattr(back_end, "reader", None), getattr(back_end, "ignorable_reader", None)):
+        rows = [row for topic in (reader.topics if reader else ()) for row in topic.rows]
+        first.update(word for row in rows for word in _OF_ROWS.findall(row.pattern)[:1])
+        while rows:
+            row = rows.pop()
+            found.update(_OF_ROWS.findall(row.pattern))
+            rows += getattr(row, "rows", ())
+    return frozenset(found), frozenset(first)
+
+
+_GROUP = re.compile(r"groups (\S+) .*")
+
+
+def unapplied_group(system: str, text: str, files: Mapping[str, str]) -> str:
+    """Return the group that an unread line is of, which no `apply-groups` of the files names; "" for none."""
+    match = _GROUP.fullmatch(text) if system == "junos" else None
+    if match is None or _BUILT_IN.fullmatch(match[1]):
+        return ""
+    applied = re.compile(rf"apply-groups (?:\[[^\]]*)?(?<![\w-]){re.escape(match[1])}(?![\w-])")
+    return "" if any(map(applied.search, files.values())) else match[1]
+
+
 class Reference(NamedTuple):
     """A use of a name: the kind of what it stands for, and the name."""
 
@@ -161,7 +232,7 @@ _FORMS = (
     ("scheduler", re.compile(_COS + r"scheduler-maps \S+ forwarding-class \S+ scheduler (\S+)")),
     ("drop profile", re.compile(_COS + r"schedulers \S+ drop-profile-map .*drop-profile (\S+)")),
     ("forwarding class", re.compile(_COS + r"classifiers dscp \S+ forwarding-class (\S+) .+")),
-    ("group", re.compile(r"apply-groups (\S+)")),
+    ("group", re.compile(r"(?:.* )?apply-groups (\S+)")),
     ("class map", re.compile(r"class (?!class-|copp-|c-)(\S+)")),
 )
 _BUILT_IN = re.compile(

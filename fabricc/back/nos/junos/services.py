@@ -276,7 +276,7 @@ ROWS: Sequence[Row] = (
     Fact("system login message <word>", "management/banner", join_banner),
     Fact("system login user <word> class <word>", "user[{0}]/role"),
     Fact("system login user <word> authentication encrypted-password <word>", "user[{0}]/secret",
-         lambda _user, password: words.secret_reference(password)),
+         lambda _user, password: words.secret_reference(password) if password else None),
     Fact("system login user <word> authentication <word> <word>", "user[{0}]/ssh_key",
          lambda _user, kind, key: _ssh_key(kind, key)),
     Fact("system services ssh", "platform/ssh"),
@@ -361,6 +361,9 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
+_LLDP_PORT, _LLDP_PORTS = "protocols lldp interface ", ("platform/lldp/ports", "lldp/enabled")
+
+
 def finish(document: Document) -> None:
     """State servers that are reached through the management instance, LLDP's timers, and whether it is separate."""
     scope = document.scope
@@ -387,6 +390,11 @@ def finish(document: Document) -> None:
     _finish_traps(document)
     _finish_management(document)
     for lldp in scope.each("lldp").values():
+        named = any(text.startswith(_LLDP_PORT) for _, _, text in document.reading.unknown)
+        if not named and document.reading.facts.keys().isdisjoint(_LLDP_PORTS):
+            why = "it names no interface (Juniper, `edit protocols lldp interface`)"
+            document.put("unread[protocols lldp]", why, lldp.line)
+            continue
         interval_s, line = lldp.values.get("interval_s", (DEFAULT_LLDP_S, lldp.line))
         document.put("lldp/interval_s", interval_s, line)
         times, line = lldp.values.get("multiplier", (DEFAULT_LLDP_MULTIPLIER, line))
