@@ -1,7 +1,9 @@
+# ruff: noqa: E501  (a fault is one line)
 """Faults of settings that name nothing, are not in force, drop traffic by its addresses, or keep a part idle."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tests.audit.faults.edits import add, chain_edits, replace
@@ -52,6 +54,19 @@ def _inactive(pattern: str) -> Fault:
 
 _CONTROL_PLANE = "system control-plane\n   ip access-group CP in\n!\n"
 _BEFORE = {"eos": r"^router bfd", "nxos": r"^vrf context management"}
+
+_NETCONF = r"^(        netconf \{\n)"
+
+
+def _import(terms: str, chain: str = "NARROW") -> Callable[[Files], Files]:
+    """Define a policy of Junos, and use it for what is received."""
+    return chain_edits(
+        replace(
+            r"^policy-options \{\n", f"policy-options {{\n    policy-statement NARROW {{\n{terms}    }}\n"
+        ),
+        replace(r"^( +)import (\S+);", lambda match: f"{match[1]}import {chain.format(match[2])};"),
+    )
+
 
 KINDS: dict[str, tuple[str, Fault]] = {
     "filter on sources of the fabric": (
@@ -246,4 +261,22 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "inactive time server": ("tor", _inactive(r"server 192")),
     "inactive loopback": ("tor", _inactive(r"lo0 \{")),
     "inactive number of neighbors": ("all", _inactive("peer-as")),
+    "Telnet with a limit": ("tor", {"junos": replace(_NETCONF, r"        telnet {\n            connection-limit 5;\n        }\n\1")}),
+    "gRPC in the clear": ("tor", {"junos": replace(_NETCONF, r"        extension-service {\n            request-response {\n                grpc {\n                    clear-text {\n                        port 50051;\n                    }\n                }\n            }\n        }\n\1")}),
+    "an empty password": ("all", {"junos": replace(r"^(        user netops \{\n)", '        user evil {\n            class super-user;\n            authentication {\n                encrypted-password "";\n            }\n        }\n\\1')}),
+    "headroom of one percent": ("all", {"junos": replace(r"(lossless-headroom \{\n +percent )24", r"\g<1>1")}),
+    "more than the whole buffer": ("all", {"junos": replace(r"(partition lossy \{\n +percent )10", r"\g<1>70")}),
+    "less buffer at the egress": ("all", {"junos": replace(r"(egress \{\n +buffer-partition lossless \{\n +percent )66", r"\g<1>6")}),
+    "marking of TCP alone": ("all", {"junos": replace("any protocol any drop-profile", "any protocol tcp drop-profile")}),
+    "a misspelled session": ("all", {"junos": replace(r"^( +)neighbor (?=10)", r"\1neigbor ")}),
+    "a misspelled AS number": ("all", {"junos": replace("peer-as", "peer_as")}),
+    "a misspelled section": ("all", {"junos": replace(r"^protocols \{", "protocol {")}),
+    "import by the next term": ("all", {"junos": _import("        term 1 {\n            from protocol bgp;\n            then next term;\n        }\n        then reject;\n")}),
+    "import of another family": ("all", {"junos": _import("        term 1 {\n            from family inet6;\n            then accept;\n        }\n        then reject;\n")}),
+    "import of strange prefixes": ("tor", {"junos": _import("        term 1 {\n            from {\n                route-filter 192.0.2.0/24 orlonger;\n            }\n            then accept;\n        }\n        then reject;\n")}),
+    "a chain that begins with nothing": ("all", {"junos": _import("        then reject;\n", "[ NARROW {} ]")}),
+    "an expression with nothing": ("all", {"junos": _import("        then reject;\n", "( NARROW && {} )")}),
+    "packets to the switch itself": ("tor", {"junos": replace(r"^(    aggregate \{\n)", r"    static {\n        route 10.136.0.0/32 receive;\n    }\n\1")}),
+    "an own address as the next hop": ("tor", {"junos": lambda files: replace(r"^(    aggregate \{\n)", "    static {\n        route 198.51.100.0/24 next-hop "
+        + re.findall(r"address (10\.64\.[\d.]+)/31", files["juniper.conf"])[0] + ";\n    }\n\\1")(files)}),
 }  # fmt: skip

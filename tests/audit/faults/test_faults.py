@@ -68,6 +68,11 @@ PLACED = [
     ("spaces around a sign", "frr"),
     ("everything else is dropped", "frr"), ("sources of the fabric are dropped", "frr"),
     ("a port that ifupdown2 takes down", "frr"), ("slashes in the name", "frr"), ("BGP above a rate is dropped", "frr"),
+    *((kind, "junos") for kind in (
+        "headroom of one percent", "more than the whole buffer", "marking of TCP alone", "a misspelled session",
+        "a misspelled section", "import by the next term", "import of strange prefixes", "an expression with nothing",
+        "packets to the switch itself", "an own address as the next hop", "an empty password",
+    )),
     ("the own list at the import", "eos"), ("swapped policies", "junos"), ("PFC priority drops", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""
