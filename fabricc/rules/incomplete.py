@@ -353,7 +353,7 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
         for _, _, texts in mine.accepts
         for each in texts
     }
-    if not named:
+    if fabric.planned or not named:
         return
     theirs: dict[str, set[Block]] = {}
     for name, summary in fabric.summaries.items():

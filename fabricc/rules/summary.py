@@ -11,7 +11,7 @@ from fabricc.back.nos.route_blocks import accepts_by_default
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, split_list_path
-from fabricc.facts.statement import NO_PLAN, Statement, Tier, session_path
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
@@ -133,7 +133,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
-        tuple(_narrow_imports(statement, sessions)) if statement.expected is NO_PLAN else (),
+        tuple(_narrow_imports(statement, sessions)),
     )  # fmt: skip
 
 
