@@ -14,7 +14,7 @@ from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import certain_default_mtu, ospf_defaults
-from fabricc.back.nos.treatment import guard_of, states_guards
+from fabricc.back.nos.harmful_settings import guard_of, states_guards
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.treatment import odd_loss_priorities, policed_classes, rewritten_classes, small_classes
+from fabricc.back.nos.harmful_settings import (
+    odd_loss_priorities,
+    policed_classes,
+    rewritten_classes,
+    small_classes,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
