@@ -31,7 +31,7 @@ ROOMS = {
     "foreign/switching": "eos, junos, nxos",
     "foreign/instances": "junos, nxos",
     "foreign/routing": "eos, frr",
-    "non_forwarding": "eos, frr, junos, nxos",
+    "non_forwarding": "eos, junos, nxos",
     "foreign/beyond": "cumulus, sonic",
     "consumers": "cumulus, sonic",
     "control_plane": "sonic",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import static_lines
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
-from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
+from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, qos, recognition, services, words
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, port_name
@@ -155,9 +155,9 @@ def _read_others(reading: Reading, foreign: Mapping[int, str]) -> Iterator[tuple
 
 
 COMMANDS = services.COMMANDS[FILE]
-IGNORABLE = Reader((non_forwarding.TOPIC,), {}, leave=_LEAVE)
+IGNORABLE = Reader((words.TOPIC,), {}, leave=_LEAVE)
 """Readers of lines of frr.conf without effect on forwarding or losslessness."""
-exec_lines = non_forwarding.EXEC_LINES
+exec_lines = words.EXEC_LINES
 
 
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:

@@ -1,4 +1,4 @@
-"""Words of FRR on Linux, default values that it does not print, and settings that are kept by their first words.
+"""Words of FRR on Linux, default values that it does not print, settings kept by their first words, and silent lines.
 
 Sources: FRR 8.4.4 as built by Debian, `show running-config` after loading each value explicitly; and the user guide's
 chapters on profiles, BGP and BFD (docs.frrouting.org).
@@ -9,12 +9,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading import Document, Keep, Row, StoredValue
+from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
+from fabricc.back.reading import Document, Keep, Row, Silent, StoredValue, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import SwitchModel
+
 
 MANAGEMENT_INTERFACE = "eth0"
 DATACENTER_TIMERS = (3, 9)  # keepalive and hold, seconds, under `frr defaults datacenter`
@@ -96,3 +98,20 @@ def settings_in(
 ) -> Iterator[tuple[str, StoredValue]]:
     """Yield what `settings` and `secrets` kept among other values."""
     return ((name, stored) for name, stored in values.items() if name.startswith(under + "["))
+
+
+_BEGINNINGS = (
+    "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",
+    "enable", "exec-timeout", "fpm", "hostname", "ip nht", "ipv6 access-class", "ipv6 nht", "line", "log", "login",
+    "mgmt", "password", "service", "terminal-length", "username", "vty", "write", "zebra",
+)  # fmt: skip
+
+TOPIC = Topic([Silent(f"[no] {words} [<rest>]") for words in _BEGINNINGS])
+
+_TYPED = exec_pattern(
+    "rel~oad wr~ite cop~y sh~ow conf~igure cle~ar roll~back logo~ut do who pin~g tracer~oute find list commit",
+    "en~able dis~able end comm~it",
+    r"exi?t? .+|terminal (?:length|monitor|paginate|no)\b.*",
+)
+"""Lines that a person types at a prompt of vtysh."""
+EXEC_LINES = partial(exec_lines, words=_TYPED)
