@@ -301,6 +301,8 @@ def _is_routed(statement: Statement, port: str) -> bool:
 SLOW = "FAB9678"
 _LATEST_US, _LATEST_PERCENT = 500, 80
 """Time that a port takes to send what is queued when marking begins, and share of the buffer: far above any advice."""
+_LONGEST_US = 5000
+"""Time that a port takes to send more than any queue of a lossless class holds."""
 _FEC_GBPS = 200
 """Speed from which FEC is a part of the link (IEEE 802.3 clause 119)."""
 _NO_FEC = ("off", "none", "disabled", "false")
@@ -351,39 +353,34 @@ def _weights(values: Mapping[str, Value]) -> dict[int, int]:
 def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless queues that mark packets when senders are paused already."""
     late: dict[tuple[int, str], list[str]] = {}
+    unending: dict[tuple[int, int], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
         values = statement.ports[port]
         speed = as_int(statement.of(port, "speed_gbps"))
         for queue in {queue_of(statement, each) for each in priorities}:
             size = as_int(values.get(f"queue[{queue}]/ecn_min_bytes"))
             percent = as_int(values.get(f"queue[{queue}]/ecn_min_fill_percent"))
+            last = as_int(values.get(f"queue[{queue}]/ecn_max_bytes")) or 0
             if size is not None and speed and size * 8 > _LATEST_US * speed * 1000:
                 late.setdefault((queue, f"{size:,} bytes"), []).append(port)
             elif percent is not None and percent > _LATEST_PERCENT:
                 late.setdefault((queue, f"{percent} % of the buffer"), []).append(port)
+            elif speed and last * 8 > _LONGEST_US * speed * 1000:
+                unending.setdefault((queue, last), []).append(port)
     for (queue, level), ports in late.items():
         message = f"{statement.name} {join_words(ports, 2)}: queue {queue} marks from {level}, when senders are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
         leaves = ("ecn_min_bytes", "ecn_min_fill_percent")
         paths = [f"{PORT}{ports[0]}]/queue[{queue}]/{leaf}" for leaf in leaves]
         yield finding_at(SLOW, statement.device, paths, message, "late marking", Severity.WARNING, remedy)
-
-
-def _constant_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lossless queues that mark every packet with less than one RDMA packet queued, as a wrong unit does."""
-    early: dict[tuple[int, int], list[str]] = {}
-    for port, priorities in lossless_ports(statement).items():
-        for queue in {queue_of(statement, each) for each in priorities}:
-            size = as_int(statement.ports[port].get(f"queue[{queue}]/ecn_max_bytes"))
-            if size is not None and 0 < size < ROCE_4096:
-                early.setdefault((queue, size), []).append(port)
-    for (queue, size), ports in early.items():
+    for (queue, last), ports in unending.items():
         message = (
-            f"{statement.name} {join_words(ports, 2)}: queue {queue} marks every packet, from {size:,} bytes"
+            f"{statement.name} {join_words(ports, 2)}: queue {queue} marks fully from {last:,} bytes, more than the "
+            "buffer holds: few packets are marked"
         )
-        remedy = "Correct the threshold or its unit: marking ends above some tens of packets."
+        remedy = "Set the upper threshold below what the queue can hold."
         path = f"{PORT}{ports[0]}]/queue[{queue}]/ecn_max_bytes"
-        yield finding_at(SLOW, statement.device, path, message, "constant marking", Severity.WARNING, remedy)
+        yield finding_at(SLOW, statement.device, path, message, "late marking", Severity.WARNING, remedy)
 
 
 def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -460,7 +457,6 @@ RULES = (
     SwitchRule(SHORT, INTERFACES, (), _small_packets, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _small_shares, shared=True),
     SwitchRule(SLOW, ECN, (Input.PFC,), _late_marking, shared=True),
-    SwitchRule(SLOW, ECN, (Input.PFC,), _constant_marking, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _limited_rates, shared=True),
     SwitchRule(SLOW, INTERFACES, (), _no_correction, shared=True),
     SwitchRule(SLOW, OTHER, (), _hash_of_addresses, shared=True),

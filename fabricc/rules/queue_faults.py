@@ -19,8 +19,8 @@ from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE, LEFT
 from fabricc.rules.lossless import CLASSED, UNGUARDED
-from fabricc.rules.protection import BUFFER, SLOW, UNCLASSIFIED
-from fabricc.rules.rule import BUFFERS, CLASSIFICATION, OTHER, PFC, Input, SwitchRule
+from fabricc.rules.protection import BUFFER, ROCE_4096, SLOW, UNCLASSIFIED
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, OTHER, PFC, Input, SwitchRule
 from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
@@ -391,6 +391,23 @@ def _asymmetric_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(SLOW, statement.device, path, message, "asymmetric PFC", Severity.WARNING, remedy)
 
 
+def _constant_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless queues that mark every packet with less than one RDMA packet queued, as a wrong unit does."""
+    early: dict[tuple[int, int], list[str]] = {}
+    for port, priorities in lossless_ports(statement).items():
+        for queue in {queue_of(statement, each) for each in priorities}:
+            size = as_int(statement.ports[port].get(f"queue[{queue}]/ecn_max_bytes"))
+            if size is not None and 0 < size < ROCE_4096:
+                early.setdefault((queue, size), []).append(port)
+    for (queue, size), ports in early.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: queue {queue} marks every packet, from {size:,} bytes"
+        )
+        remedy = "Correct the threshold or its unit: marking ends above some tens of packets."
+        path = f"{PORT}{ports[0]}]/queue[{queue}]/ecn_max_bytes"
+        yield finding_at(SLOW, statement.device, path, message, "constant marking", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(UNCLASSIFIED, OTHER, (), _contradictions),
     SwitchRule(SLOW, PFC, (Input.PFC,), _starved_queues, shared=True),
@@ -401,4 +418,5 @@ RULES = (
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _late_watchdog, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC, Input.LINKS), _asymmetric_pauses),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _remarked_classes, shared=True),
+    SwitchRule(SLOW, ECN, (Input.PFC,), _constant_marking, shared=True),
 )

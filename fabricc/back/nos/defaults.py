@@ -434,7 +434,10 @@ _KBPS = {"kbps": 1, "mbps": 1000, "gbps": 1_000_000, "k": 1, "m": 1000, "g": 1_0
 _PORT_LIMITS = ("qos_setting[shape rate]", "qos_setting[shape]", "qos_setting[shaping-rate]")
 _STORM = re.compile(r"setting\[storm-control(?: (?:all|unicast|unknown-unicast))?(?: level)?\]")
 _LEVEL = re.compile(r"(?:(?:all|unicast|unknown-unicast) )?(?:level )?(\d+(?:\.\d+)?)(?: percent)?")
-_QUEUE_LIMIT = re.compile(r"queue\[(\d+)\]/(?:qos_)?(?:setting\[shape rate\]|shaping_percent|scheduler)")
+_QUEUE_LIMIT = re.compile(
+    r"(?:qos_setting\[queue (?=\d+ shape rate\])|queue\[)(\d+)"
+    r"(?: shape rate\]|\]/(?:qos_)?(?:setting\[shape rate\]|shaping_percent|scheduler))"
+)
 _CLASS_LIMIT = re.compile(r"qos/setting\[.*q(\d) shape\]")
 
 
