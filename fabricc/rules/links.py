@@ -23,6 +23,7 @@ from fabricc.facts.statement import Device, End, Kind, LinkPeer, Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
+from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.records import EndValues
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ WORDS = {
     "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
     "ospf_hello": "hello interval of OSPF", "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
     "isis_network": "kind of network of IS-IS", "guard": "tag or security",
+    "points": "code points with PFC",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -62,6 +64,7 @@ _WHY = {
     "isis_level": "the neighbors do not agree",
     "isis_network": "the neighbors do not agree",
     "guard": "each end drops what the other one sends",
+    "points": "packets leave the lossless class on their way",
 }
 LAYER_2_BYTES = 14
 """The Ethernet header, which the largest frame of a port includes and its MTU does not."""
@@ -78,7 +81,7 @@ _REMEDY = "Set both ends of the link to the same value."
 
 
 COMPARED = EndValues._fields[2:]
-_WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan"))
+_WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan", "points"))
 
 
 class Ends(NamedTuple):
@@ -115,7 +118,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         return value_of(leaf) if carrier == port else statement.ports.get(carrier, {}).get(leaf)
 
     pfc = value_of("pfc")
-    lossless = parse_priorities(pfc)
+    lossless, points = parse_priorities(pfc), protected_code_points(statement)
     queues = [queue_of(statement, each) for each in lossless]
     marked = [queue for queue in queues if marks_packets(statement, port, queue)]
     member = None if not bundles else "a member" if value_of("bundle") is not None else "no member"
@@ -137,6 +140,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         bundle=member,
         bundle_mode=_bundle_protocol(value_of("bundle_mode")),
         guard=_guard_of(statement, port),
+        points=",".join(map(str, sorted(points))) if lossless and points and not host else None,
         **_ospf_values(statement, port),
         **_isis_values(statement, port),
     )
@@ -326,6 +330,9 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
     leaf = "physical_mtu" if name == "mtu" and _is_cut_short(odd) else _stated_leaf(odd, name)
     severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
     paths = (*_fact_paths(odd, leaf), *_fact_paths(odd, "description"))
+    if name == "points":
+        every = {*str(mine).split(","), *str(other).split(",")}
+        paths = (*(f"qos/dscp[{each}]/traffic_class" for each in sorted(every, key=int)), *paths)
     if name == "marked":
         lacking = [each for each in str(other).split(",") if each not in str(mine).split(",")]
         paths = (*(odd.path(f"queue[{each}]/ecn_min_bytes") for each in lacking), *paths)

@@ -207,6 +207,7 @@ class EndValues(NamedTuple):
         settings: of planned ends, the families of the fabric that the sessions carry, and BGP's timers.
         bfd: of planned ends, which sessions run BFD, and its multiplier. None where none does: a system that cannot run
             it is reported as a gap, and the session still comes up (RFC 5882). The interval may differ (RFC 5880).
+        points: code points that PFC protects.
         guard: the tag, the encryption or the authentication without which the end drops what arrives.
     """
 
@@ -234,6 +235,7 @@ class EndValues(NamedTuple):
     settings: str | None = None
     bfd: str | None = None
     guard: str | None = None
+    points: str | None = None
 
 
 class Subnet(NamedTuple):
