@@ -240,6 +240,30 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
 
 
+def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report sessions of a routing instance whose neighbors are in subnets of ports of other instances alone."""
+    whole = defaults.states_addresses_in_one_file(statement.device.system)
+    inner = [key for key in statement.sessions if whole and key[0] and is_address(key[1])]
+    own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()} if inner else {}
+    lost: dict[tuple[str, str], list[str]] = {}
+    for key in inner:
+        ip = _one_hop_neighbor(key, statement.sessions[key])
+        ports = [port for port, mine in own.items() if ip and any(ip in each.network for each in mine)]
+        scopes = {scope_of(str(statement.of(port, "vrf") or "")) for port in ports}
+        if ports and scope_of(key[0]) not in scopes:
+            lost.setdefault((key[0], ports[0]), []).append(key[1])
+    for (vrf, port), neighbors in list(lost.items())[:1]:
+        every = [each for names in lost.values() for each in names]
+        where = str(statement.of(port, "vrf") or "default")
+        message = (
+            f"{statement.name}: the sessions with {join_words(every, 2)} are of the routing instance {vrf}, {port} of "
+            f"{where}: no session comes up"
+        )
+        remedy = "Put the session and its port into one routing instance."
+        paths = [session_path((vrf, neighbors[0]), leaf) for leaf in ("remote_asn", "remote_kind", "group")]
+        yield finding_at(OFF_LINK, statement.device, paths, message, "other instance", remedy=remedy)
+
+
 def _ports_of_other_instances(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions over a port, of whatever address its neighbor has, that is in another routing instance."""
     moved = [
@@ -389,5 +413,6 @@ RULES = (
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _ports_of_other_instances),
+    SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _neighbors_of_other_instances),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _own_neighbors),
 )
