@@ -355,4 +355,35 @@ def is_idle(
     return bool(small) and not any(each in net for each in used for net in nets)
 
 
-RULES = (FabricRule(NEXT_HOP, POLICY, (), _report_unresolved),)
+def _circular_routes(fabric: Switches) -> Iterator[Report]:
+    """Report static routes to an address of the switch itself, and to a switch whose route leads back."""
+    routes = {
+        name: {prefix: (list(map(str, _next_hops(via))), path) for prefix, via, path in summary.routes}
+        for name, summary in fabric.summaries.items()
+        if summary.routes
+    }
+    ports = _port_addresses(fabric) if routes else {}
+    for name, mine in routes.items():
+        for prefix, (hops, path) in mine.items():
+            seen, far = [name], next((ports[hop] for hop in hops if hop in ports), "")
+            while far not in seen and prefix in routes.get(far, {}):
+                seen.append(far)
+                far = next((ports[hop] for hop in routes[far][prefix][0] if hop in ports), "")
+            own = next((hop for hop in hops if ports.get(hop) == name), "")
+            if own:
+                message = f"{name} sends traffic for {prefix} to its own address {own}: the route is not used"
+                remedy = "Correct the next hop, or remove the static route."
+            elif far == name:
+                message = (
+                    f"{name} sends traffic for {prefix} to {seen[1]}, whose route leads back: packets circle"
+                )
+                remedy = "Remove one of the static routes, or let it lead out of the loop."
+            else:
+                continue
+            yield Report(NEXT_HOP, name, (path,), message, "circular route", Severity.WARNING, remedy)
+
+
+RULES = (
+    FabricRule(NEXT_HOP, POLICY, (), _report_unresolved),
+    FabricRule(NEXT_HOP, POLICY, (), _circular_routes),
+)

@@ -178,9 +178,7 @@ _FARTHEST = 200
 
 
 def _is_reserve(statement: Statement, path: str) -> bool:
-    """Return whether a static route that drops packets has a worse preference than learned routes."""
-    if "discard" not in str(statement.rest[path]):
-        return False
+    """Return whether a static route has a worse preference than learned routes."""
     stated = [str(value) for value in statement.facts_below(f"{path}/setting[").values()]
     stated.append(str(statement.rest.get(f"routing/setting[static {outer_key(path)} preference]", "")))
     stated += _DISTANCE.findall(str(statement.rest[path]))
