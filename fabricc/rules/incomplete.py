@@ -15,12 +15,14 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.unread_lines import misspelled_word, unapplied_group
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, path_pattern
+from fabricc.facts.paths import first_key, path_pattern, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
+from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
@@ -37,6 +39,7 @@ from fabricc.rules.rule import (
     Switches,
     SwitchRule,
 )
+from fabricc.rules.sessions import sessions_to_switches
 from fabricc.rules.summary import SERVICES
 
 if TYPE_CHECKING:
@@ -122,7 +125,12 @@ _ADDRESSES = ("ipv4", "ipv6", "unnumbered")
 
 def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with addresses that bridge, because nothing makes them routed ports."""
-    if not defaults.bridges_by_default(statement.device.system, statement.device.model, statement.rest):
+    system = statement.device.system
+    stated = defaults.states_every_routed_port(system) and any(
+        "routed" in values and any(leaf in values for leaf in _ADDRESSES)
+        for values in statement.ports.values()
+    )
+    if not stated and not defaults.bridges_by_default(system, statement.device.model, statement.rest):
         return
     bridged = [
         port
@@ -410,10 +418,34 @@ def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
 
 
+def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions with other switches that permit every route before their other clauses."""
+    joined = sessions_to_switches(statement, sessions)
+    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    maps: dict[str, list[tuple[int, str]]] = {}
+    for path, value in statement.facts_below("route_map[").items():
+        name, place = split_list_path(path, "route_map")
+        if name in used and is_number(place):
+            maps.setdefault(name, []).append((int(place), str(value)))
+    for name, clauses in maps.items():
+        ordered = sorted(clauses)
+        for at, (number, text) in enumerate(ordered):
+            last = next((after for after, other in ordered[at + 1 :] if other != "permit"), None)
+            if text == "permit" and last is not None:
+                message = f"{statement.name}: clause {name} {number} permits every route: clause {last} is not reached"
+                remedy = "Remove the clause, or move it behind the others."
+                path = f"route_map[{name}]/{number}"
+                yield finding_at(
+                    POINTLESS, statement.device, path, message, "unreached", Severity.WARNING, remedy
+                )
+                break
+
+
 RULES = (
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
     SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
     FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unreached_clauses),
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, BGP, (Input.BGP,), _external_in_internal),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),

@@ -65,6 +65,11 @@ def installs_one_path_by_default(system: str) -> bool:
     return system in _ONE_PATH
 
 
+def states_every_routed_port(system: str) -> bool:
+    """Return whether files of a system that make one port routed make each routed port so: NX-OS omits the default."""
+    return system == "nxos"
+
+
 def bridges_by_default(system: str, model: str | None, facts: Collection[str]) -> bool:
     """Return whether an Ethernet port bridges without a statement, and its addresses have no effect.
 
