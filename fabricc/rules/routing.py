@@ -366,7 +366,10 @@ def _path_limits(statement: Statement) -> dict[str, int]:
         looped = any(
             values.get("allow_as_in") not in (None, 0, "0") for values in statement.sessions.values()
         )
-        limits = dict.fromkeys(_FAMILIES, int(stated) if looped else _COUNTED) | limits
+        place = statement.lines.get("bgp/maximum_paths")
+        inner = {statement.lines.get(f"bgp/family[{family}]/maximum_paths") for family in limits}
+        others = limits if place and place in inner else _FAMILIES  # the number is that of a family
+        limits = dict.fromkeys(others, int(stated) if looped else _COUNTED) | limits
     return limits
 
 

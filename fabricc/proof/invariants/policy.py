@@ -275,7 +275,8 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
             for name, rules in lists.items()
         },
         aggregate_lines={
-            block: seen.place(f"bgp/aggregate[{text}]")[1] for text in seen.aggregates if (block := parse_block(text))
+            block: seen.place(f"bgp/aggregate[{text}]")[1] or seen.place(f"bgp/network[{text}]")[1]
+            for text in seen.aggregates if (block := parse_block(text))
         },
         asn_line=seen.place("bgp/asn")[1],
     )  # fmt: skip
