@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import in_address_order
@@ -216,7 +217,23 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _VRF = f"vrf {words.MANAGEMENT_VRF}"
 _GUARDED = ("http", "snmp", "gnmi", "ssh", "ssh/default", "ssh/ipv6")
-_NETWORKS = (Entry("<integer> permit <word>", "networks"), Keep("10 deny any", "nobody", NOBODY))
+
+
+def _network(_number: object, address: str, wildcard: str = "0.0.0.0") -> str:
+    """Return the network of an address with a wildcard mask, or of a host."""
+    try:
+        length = 32 - int(ip_address(wildcard)).bit_count()
+        return str(ip_network(f"{address}/{length}", strict=False))
+    except ValueError:
+        return f"{address}/{wildcard}"
+
+
+_NETWORKS = (
+    Entry("<integer> permit <word>", "networks"),
+    Entry("<integer> permit host <word>", "networks", _network),
+    Entry("<integer> permit <word> <word>", "networks", _network),
+    Keep("10 deny any", "nobody", NOBODY),
+)
 
 
 def _key_value(_server: str, kind: str, key: str) -> str:
