@@ -77,6 +77,16 @@ _RACKS, _LOOPBACKS = ("10.0.0.96/27", "10.0.0.0/27"), ("10.128.0.4/32", "10.128.
 _FAR = ("203.0.113.9", "203.0.113.9/32")
 
 KINDS: dict[str, tuple[str, Fault]] = {
+    "routes that lead back": ("all*", {
+        "eos": replace(r"^(router bgp (?:.*\n)*?   neighbor (10\.64\.\S+) peer group)",
+                       r"ip route 198.18.0.0/24 \2\n!\n\1", count=1),
+        "nxos": replace(r"^(router bgp (?:.*\n)*?  neighbor (10\.64\.\S+)\n)",
+                        r"ip route 198.18.0.0/24 \2\n\1", count=1)}),
+    "queues that are never full": ("tor", {
+        "eos": replace(r"maximum-threshold \d+ bytes", "maximum-threshold 900000000 bytes"),
+        "nxos": replace(r"maximum-threshold \d+ bytes", "maximum-threshold 900000000 bytes")}),
+    "a slow queue in a profile": ("tor", {
+        "eos": replace(r"^(   uc-tx-queue 3\n)", r"\1      shape rate 1000000\n")}),
     "static route by way of another one": ("tor-", {s: _statics(s, _RACKS, _FAR) for s in _SYSTEMS}),
     "loopback of a switch by way of a host": ("tor-", {s: _statics(s, _LOOPBACKS) for s in _SYSTEMS}),
     "wide mask of the loopback": ("all", {
