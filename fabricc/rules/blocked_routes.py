@@ -72,8 +72,8 @@ def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     for name in dict.fromkeys(str(values.get("import", "")) for _, values in joined):
         lists: dict[str, list[str]] = {}
         for path, value in statement.facts_below(f"route_map[{name}]/").items() if name else ():
-            words = str(value).split()
-            if words[:2] == ["permit", "prefix_list"] and is_number(split_list_path(path, "route_map")[1]):
+            words = str(value).split() if is_number(split_list_path(path, "route_map")[1]) else []
+            if words[:2] == ["permit", "prefix_list"]:
                 lists[path] = [words[2], *(word for word in words if word in ("community_list", "continue"))]
             elif words[:1] == ["permit"] and "community_list" not in words:
                 lists.clear()
