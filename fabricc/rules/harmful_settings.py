@@ -315,6 +315,19 @@ def parse_network(text: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
+OPEN = "FAB9684"
+_EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
+
+
+def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that a switch accepts sessions from every address of a family."""
+    for path in statement.rest:
+        if path in _EVERYONE:
+            message = f"{statement.name} accepts BGP sessions from every address: any host can announce routes to it"
+            remedy = "Accept sessions from the addresses of the neighbors only."
+            yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
     SwitchRule(STILL, OTHER, (Input.LINKS,), _harmful_processes),
@@ -328,4 +341,5 @@ RULES = (
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
     SwitchRule(MISSING, OTHER, (), _quiet_logs),
+    SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
 )

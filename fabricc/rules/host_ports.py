@@ -88,14 +88,16 @@ def _lone_bare_ports(statement: Statement, sessions: Sessions) -> Iterator[Findi
 def _find_bare_ports(statement: Statement, ports: Iterable[str]) -> tuple[list[str], int]:
     """Return the described ports in use without an address that do not bridge, and how many have an address.
 
-    Ports that their descriptions call spare wait for a host.
+    A port with a session of its name needs no address; ports that their descriptions call spare wait for a host.
     """
     device = statement.device
     bridges = defaults.bridges_by_default(device.system, device.model, statement.rest)
+    named = {neighbor for _, neighbor in statement.sessions}
     bare, used = [], 0
     for port in ports:
         values = statement.ports[port]
-        if any(statement.of(port, leaf) is not None for leaf in _ADDRESSES) or port in statement.addresses:
+        addressed = port in statement.addresses or port in named
+        if addressed or any(statement.of(port, leaf) is not None for leaf in _ADDRESSES):
             used += 1
         elif (
             (description := values.get("description"))

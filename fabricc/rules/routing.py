@@ -31,7 +31,15 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_with
 from fabricc.rules.rule import BGP, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
-from fabricc.rules.sessions import UPPER, carries_evpn, external_sessions, has_policy, open_sessions
+from fabricc.rules.sessions import (
+    UPPER,
+    carries_evpn,
+    external_sessions,
+    has_policy,
+    is_address,
+    open_sessions,
+    sessions_to_switches,
+)  # fmt: skip
 from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
@@ -69,6 +77,9 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
             message += f": there is no {direction} policy, and the switch requires one (RFC 8212)"
             paths = tuple(session_path(bare[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
+            lines, required = statement.device.reading.lines, "bgp/requires_policy"
+            if len(bare) == len(external_sessions(statement)) and lines.get(required) != lines.get("bgp/asn"):
+                paths = (required, *paths)  # the requirement that no session fulfills is stated
             remedy = f"Set an {direction} policy on the session, or switch the requirement off."
             yield finding_at(
                 POLICY, statement.device, paths, message, f"no {direction} policy", remedy=remedy
@@ -77,12 +88,13 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches, or with EVPN, whose policy permits no route."""
+    joined = {key for key, _ in sessions_to_switches(statement, sessions)}
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         denying = _denying_maps(statement, direction)
         closed = []
         for key, values in open_sessions(statement) if denying else ():
             far = statement.fars.get(sessions.near.get(key, ""))
-            known = far is not None and far.known and far.tier is not Tier.HOST
+            known = key in joined or (far is not None and far.known and far.tier is not Tier.HOST)
             if direction == "export" and any(maps_of_condition(*each) for each in values.items()):
                 continue  # which announces routes that the policy of the session leaves out
             own = (
@@ -312,7 +324,7 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     alone = installs_one_route(statement.device.system, statement.rest)
     for family, ports in sorted(links.items()):
         limit = limits.get(family)
-        unstated = limit is None and installs_one_path_by_default(statement.device.system)
+        unstated = limit is None and statement.fars and installs_one_path_by_default(statement.device.system)
         if ports < 2 or not (unstated or unrelated or limit == 1 or alone):
             continue
         why = "the number that it sets" if limit == 1 else "the default of its system"
@@ -333,16 +345,20 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 
 def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
-    """Return family -> number of equal paths: all uplinks, or the links to one switch."""
+    """Return family -> number of equal paths: all uplinks, the links to one switch, or sessions without an address."""
     here = _HEIGHT.get(statement.place.tier, 0)
     links: dict[tuple[str, str], set[str]] = {}
+    joined = [key for key, _ in sessions_to_switches(statement, sessions)]
     for key, values in external_sessions(statement):
         near = sessions.near.get(key, "")
         far = statement.fars.get(near)
-        if far is None or not far.known or not (there := _HEIGHT.get(far.tier, 0)) or not here:
+        there = _HEIGHT.get(far.tier, 0) if far is not None and far.known else 0
+        bare = far is None and key in joined
+        if not bare and not (here and there):
             continue
         for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
-            links.setdefault((family, "" if there > here else far.end.device), set()).add(near)
+            end = "" if far is None or there > here else far.end.device
+            links.setdefault((family, end), set()).add(near or key[1])
     most: dict[str, int] = {}
     for (family, _), ports in links.items():
         most[family] = max(most.get(family, 0), len(ports))
@@ -378,15 +394,17 @@ _COUNTED = 64
 """Stands for a limit that invariant 9 compares itself."""
 
 
-OPEN = "FAB9684"
-_EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
-
-
 def _unknown_peers(fabric: Switches) -> Iterator[Report]:
     tors: list[Block] | None = None
+    bare = {
+        name
+        for name, summary in fabric.summaries.items()
+        if not all(map(is_address, summary.remote)) and not [*fabric.linked(name)]
+    }  # switches of a fabric without addresses, whose links are not known
     for name, summary in fabric.summaries.items():
         unknown = _strangers(fabric, summary)
-        if not unknown or summary.tier not in (Tier.TOR, *UPPER) or not _has_known_peer(fabric, summary):
+        placed = summary.tier in (Tier.TOR, *UPPER) or (name in bare and len(bare) >= _SEVERAL)
+        if not unknown or not placed or not _has_known_peer(fabric, summary):
             continue
         if tors is None:
             origins = (each for each in find_origins(fabric) if each.family == 4)
@@ -405,15 +423,6 @@ def _loopbacks(fabric: Switches) -> list[Block]:
     """Return the first two loopbacks of switches, which stand for the prefixes of a fabric without others."""
     stated = (text for each in fabric.summaries.values() for text in each.loopbacks if "." in text)
     return [block for text in islice(stated, 2) if (block := parse_block(text))]
-
-
-def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that a switch accepts sessions from every address of a family."""
-    for path in statement.rest:
-        if path in _EVERYONE:
-            message = f"{statement.name} accepts BGP sessions from every address: any host can announce routes to it"
-            remedy = "Accept sessions from the addresses of the neighbors only."
-            yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
 
 
 def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors: list[Block]) -> str:
@@ -459,6 +468,10 @@ def _accepts_prefix(policy: Policy | None, imports: str, prefix: Block) -> bool:
     return policy.apply(imports, Route(prefix, False, frozenset())) is not None
 
 
+_SEVERAL = 3
+"""Switches that a folder has at least if their unnumbered sessions join them, and not others."""
+
+
 def _is_unknown(fabric: Switches, neighbor: str) -> bool:
     """Return whether no known device has the address of a neighbor."""
     try:
@@ -477,5 +490,4 @@ RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
     FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
-    SwitchRule(OPEN, TOPIC, (Input.BGP,), _open_listeners),
 )

@@ -295,17 +295,25 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 
 
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
-    """Return the external sessions over links to other switches that are known."""
-    return statement.remember(
-        sessions_to_switches,
-        lambda one: [
+    """Return the external sessions over links to other switches that are known.
+
+    Where no link of a switch is known, its sessions without an address count, of which a fabric's switch has several.
+    """
+
+    def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
+        every = external_sessions(one)
+        if not one.fars:
+            bare = [(key, values) for key, values in every if not is_address(key[1])]
+            return bare if len(bare) > 1 else []
+        return [
             (key, values)
-            for key, values in external_sessions(one)
+            for key, values in every
             if (far := one.fars.get(sessions.near.get(key, ""))) is not None
             and far.known
             and far.tier is not Tier.HOST
-        ],
-    )
+        ]
+
+    return statement.remember(sessions_to_switches, find)
 
 
 def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:

@@ -14,7 +14,7 @@ from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, re
 from fabricc.interface import audit_folder
 from fabricc.rules.filters import _filter_findings
 from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
-from fabricc.rules.routing import OPEN
+from fabricc.rules.harmful_settings import OPEN
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.static_routes import NOWHERE, RULES, _partly_dropped
