@@ -49,6 +49,8 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
                 found = [*_dropped_address(fabric, name, prefix, path)]
                 known = bool(found)
                 yield from found
+            if mine and mine.length == mine.bits and via not in DROPS:
+                yield from _detour(fabric, name, prefix, via, path)
             subnet = _covering(dropped, by_subnet) if dropped and not known else None
             if subnet is not None:
                 yield from _dropped_subnet(fabric, name, prefix, path, subnet, attached[subnet])
@@ -126,12 +128,24 @@ def _dropped_subnet(
 
 
 def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Iterator[Report]:
-    """Report a route that drops traffic for an address of other switches, such as a loopback."""
-    owners = sorted(fabric.owners(prefix.partition("/")[0]))
+    """Report a route that drops traffic for an address of other switches, such as a loopback or an identifier."""
+    address = prefix.partition("/")[0]
+    named = [each for each, summary in fabric.summaries.items() if summary.router_id == address]
+    owners = sorted(fabric.owners(address)) or named
     if owners and name not in owners:
         message = f"{name} drops traffic for {prefix}, which is an address of {owners[0]}"
         remedy = "Remove the static route, so that BGP's routes are used."
         yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
+
+
+def _detour(fabric: Switches, name: str, prefix: str, via: str, path: str) -> Iterator[Report]:
+    """Report a route to an address of a linked switch by way of others, which send the packets back."""
+    owners = set(fabric.owners(prefix.partition("/")[0]))
+    hops = {far for hop in _next_hops(via) for far in fabric.owners(hop)}
+    if hops and owners & {*fabric.linked(name)} and not hops & {*owners, name} and name not in owners:
+        message = f"{name} sends traffic for {prefix}, which is of {min(owners)} next to it, to {min(hops)}"
+        remedy = "Remove the static route, so that BGP's routes are used."
+        yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
 
 
 def _misled_address(
