@@ -348,6 +348,8 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
         return "source-destination" in text and " port " not in text
     if path == "table[SWITCH_HASH|GLOBAL ecmp_hash]":
         return "L4_SRC_PORT" not in text
+    if path == "qos/setting[hash_config.sport]":
+        return text == "false"
     if path.startswith(_JUNOS_HASH):
         return bool(_WITHOUT_PORTS.search(text))
     if path in _KERNEL_FIELDS:

@@ -1,8 +1,9 @@
-"""Cumulus Linux without NVUE: ifupdown2's `interfaces`, `frr.conf`, and the files of quality of service.
+"""Cumulus Linux without NVUE: ifupdown2's `interfaces`, FRR's files, and those of quality of service and hashing.
 
 Sources: ifupdown2's manual ifupdown-addons-interfaces(5); NVIDIA's user guide, Quality of Service, which documents the
-keys of `/etc/cumulus/datapath/qos/qos_features.conf` and `/etc/mlx/datapath/qos/qos_infra.conf`. These files refer to
-all ports, so `interfaces` must be present to know the ports.
+keys of `/etc/cumulus/datapath/qos/qos_features.conf` and `/etc/mlx/datapath/qos/qos_infra.conf`; Equal Cost Multipath,
+those of `/etc/cumulus/datapath/traffic.conf`. The files refer to all ports, so `interfaces` must be present to know
+them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import expand_members
-from fabricc.back.nos.frr import read_frr_conf
+from fabricc.back.nos.frr import read_daemons, read_frr_conf
+from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.base.numbers import is_number, natural_key
 from fabricc.fabric.vocabulary import port_paths
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading, Value
 
 INTERFACES, ROUTING = "interfaces", "frr.conf"
-FEATURES, INFRA = "qos_features.conf", "qos_infra.conf"
-FILES = (INTERFACES, ROUTING, FEATURES, INFRA)
+FEATURES, INFRA, HASHING = "qos_features.conf", "qos_infra.conf", "traffic.conf"
+DAEMONS = "daemons"
 _MANAGEMENT = "eth0"
 _OVERHEAD = ("post-up", "pre-up", "up", "down", "pre-down", "post-down")
 
@@ -107,6 +109,11 @@ def _finish_interfaces(document: Document) -> None:
     interfaces = {str(name): each for name, each in scope.each("iface").items()}
     for name, each in interfaces.items():
         _finish_interface(document, name, each, name in automatic or name == "lo")
+    for each in interfaces.values():
+        for key, (_, line) in each.table("ports").items():
+            for member in expand_members(str(key)):
+                if member in interfaces and interfaces[member].table("addresses"):
+                    document.put(port_paths(member)["switchport"], "trunk", line)
     vlan_of = {
         name: each.values["access_vlan"] for name, each in interfaces.items() if "access_vlan" in each.values
     }
@@ -132,6 +139,9 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
     for leaf, stored in values.items():
         if leaf in _LEAVES or leaf.startswith("setting["):
             document.put(paths[leaf], *stored)
+    for key in ("setting[up]", "setting[post-up]"):
+        if key in values and _TAKES_DOWN.search(str(values[key][0]).replace("$IFACE", name)):
+            document.put(paths["enabled"], "false", values[key][1])
     kind = next((kind for key, kind in _KINDS if key in values or each.table(key)), "")
     if kind:
         document.put(paths["kind"], kind, each.line)
@@ -167,6 +177,8 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         document.put(f"vrf[{name}]", "present", each.line)
 
 
+_TAKES_DOWN = re.compile(r"\bip link set (?:dev )?\S+ down\b|\bifconfig \S+ down\b")
+"""Commands after the start of an interface that take it down again."""
 _LEAVES = frozenset({
     "description", "mtu", "vrf", "vlan_tag", "mlag", "ethernet_segment", "access_vlan", "native_vlan", "vni", "dhcp",
     "autoneg", "fec", "speed_gbps",
@@ -226,6 +238,7 @@ class _QosFiles:
     Attributes:
         ports: of the device, to expand `allports`.
         groups: (feature, group) -> its statements.
+        named: feature -> the groups that its list names, and the line of the list; others have no effect.
     """
 
     def __init__(self, file: str, reading: Reading, ports: list[str]) -> None:
@@ -233,6 +246,7 @@ class _QosFiles:
         self.reading = reading
         self.ports = ports
         self.groups: dict[tuple[str, str], _Group] = {}
+        self.named: dict[str, tuple[list[str], int]] = {}
 
     def put(self, path: str, value: Value, line: int) -> None:
         self.reading.put(path, value, self.file, line)
@@ -259,6 +273,7 @@ class _QosFiles:
             ):
                 self.put(f"qos/traffic_class[{_parse_number(cos)}]/queue", int(words[0]), line)
             case [feature, "port_group_list"] if feature in _LISTED:
+                self.named[feature] = words, line
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
             case [feature, group, *rest] if feature in (*_FEATURES, "ecn_red_conf") and rest:
                 found = self.groups.setdefault((feature.removesuffix("_conf"), group), _Group())
@@ -284,6 +299,11 @@ class _QosFiles:
         """State what groups of ports have; those of all ports first, as a port's own group goes before them."""
         own = sorted(self.groups.items(), key=lambda item: (bool(item[0][1]), natural_key(item[0][1])))
         for (feature, name), group in own:
+            named, line = self.named.get(feature, ([], 0))
+            if name and name not in named:
+                line = line or min(place for _, place in group.settings.values())
+                self.put(f"unread[{feature}.{name}]", f"{feature}.port_group_list does not name it", line)
+                continue
             listed = [port for key in group.words("port_set") for port in self._expand_ports(key)]
             ports = self.ports if not name or "allports" in listed else listed
             state: Callable[[_Group], Iterator[tuple[str, Value, int]]] = _FEATURES[feature]
@@ -312,7 +332,8 @@ def _pfc_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     off = [way for way in ("tx_enable", "rx_enable") if group.words(way) == ["false"]]
     if group.words("cos_list"):
         priorities = ",".join(sorted(group.words("cos_list")))
-        yield "qos_setting[pfc one way]" if off else "pfc", priorities, group.line("cos_list")
+        leaf = "qos_setting[pfc one way]" if off else "pfc"
+        yield leaf, priorities, group.line(off[0] if off else "cos_list")
     for key, leaf in _PFC.items():
         if (value := _integer_of(group, key)) is not None:
             yield leaf, value, group.line(key)
@@ -382,12 +403,40 @@ def read_files(files: Mapping[str, str], reading: Reading) -> None:
     ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
     if ROUTING in files:
         read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)
+    _state_isolation(reading)
+    if DAEMONS in files:
+        read_daemons(files[DAEMONS], reading)
+    if HASHING in files:
+        _read_hashing(files[HASHING], reading)
     quality: dict[str, _QosFiles] = {}
     for file in (INFRA, FEATURES):
         if file in files:
             quality[file] = _QosFiles(file, reading, ports)
             quality[file].read(files[file])
             quality[file].finish()
+
+
+def _state_isolation(reading: Reading) -> None:
+    """State whether the management port is in a VRF of its own."""
+    paths = port_paths(_MANAGEMENT)
+    instance = str(reading.facts.get(paths["vrf"], ""))
+    place = reading.lines.get(paths["vrf"], reading.lines.get(paths["enabled"]))
+    if "management/address" in reading.facts and place is not None:
+        state_isolation(reading, f"vrf[{instance}]" in reading.facts, place, _LEAK, instance)
+
+
+_LEAK = re.compile(r"\bimport vrf\b")
+
+
+def _read_hashing(text: str, reading: Reading) -> None:
+    """State the seed of the hash and its fields, which count unless `hash_config.enable` is false."""
+    stated = {key: (",".join(words), line) for line, key, words in _parse_assignments(text)}
+    chosen = stated.get("hash_config.enable", ("", 0))[0] != "false"
+    for key, (value, line) in stated.items():
+        if key == "ecmp_hash_seed" and is_number(value):
+            reading.put("system/hash_seed", int(value), HASHING, line)
+        elif chosen or not key.startswith("hash_config."):
+            reading.put(f"qos/setting[{key}]", value or "none", HASHING, line)
 
 
 _PORT = re.compile(r"interface\[(swp[0-9s]+)\]/")

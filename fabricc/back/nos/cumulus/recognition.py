@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMENTS = "#!"
-NAMES = frozenset(("startup", "nvue", "frr", "interfaces", "qos_features", "qos_infra"))
+NAMES = frozenset(("startup", "nvue", "frr", "interfaces", "qos_features", "qos_infra", "traffic", "daemons"))
 _SIGNS = {
     "- header:": 5, "- set:": 6, "> nvue-api-version: nvue_v1": 9, "> nvue-api-version:": 9, "nv set": 9, "nv unset": 4,
     "nv config": 3, "set:": 3, "header:": 2, "interface:": 2, "> interface:": 1, "router:": 2, "vrf:": 2, "> vrf:": 1,
@@ -45,15 +45,15 @@ _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\
 def takes(path: str, text: str) -> collected.FileMatch | None:
     """Recognize NVUE's start-up file, the tree of its API, `nv set` commands, and the files below NVUE.
 
-    `frr.conf` belongs to this system if another file of this system is in the same place.
+    A file of FRR belongs to this system if another file of this system is in the same place.
     """
     name = path.rpartition("/")[2]
-    if name in (flat.FEATURES, flat.INFRA):
+    if name in (flat.FEATURES, flat.INFRA) or (name == flat.HASHING and "hash" in text):
         return collected.FileMatch(name, 99)
     if frr.is_ifupdown(text):
         return collected.FileMatch(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
-    if (routing := frr.takes(path, text)) and routing.file == flat.ROUTING:
-        return collected.FileMatch(flat.ROUTING, -(-routing.weight // 2))
+    if (routing := frr.takes(path, text)) and routing.file in (flat.ROUTING, flat.DAEMONS):
+        return collected.FileMatch(routing.file, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):
         return collected.FileMatch(FILE, 9) if '"nvue-api-version"' in text else None
     return collected.score_match(FILE, collected.weigh_signs(text, _SIGNS), 4)

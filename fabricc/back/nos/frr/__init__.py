@@ -124,6 +124,12 @@ def _file_readers() -> Mapping[str, Reader]:
     return {**found, FILE: _router_reader(MULTIPATH_LIMIT)}
 
 
+def read_daemons(text: str, reading: Reading) -> None:
+    """Add to a reading which daemons its switch starts, and what none of them reads."""
+    _file_readers()[daemons.FILE].read_file(daemons.FILE, text, reading)
+    _state_stopped(reading, dict(daemons.foreign_lines(text)))
+
+
 def _state_stopped(reading: Reading, foreign: Mapping[int, str]) -> None:
     """State what nothing reads because its daemon is not started; `foreign` lines of `daemons` assign nothing."""
     facts, lines = reading.facts, reading.lines
