@@ -122,7 +122,7 @@ _ACL = table_part("acl", "<word>",
         Fact("action <permit|deny>", _RULE + "action"),
         node_part("match", node_part("ip",
             Fact("protocol <word>", _RULE + "protocol"),
-            Fact("source-ip <word>", _RULE + "source"),
+            Fact("source-ip <source>", _RULE + "source"),
             Fact("<tcp|udp> dest-port <word>", _RULE + "{2}[{3}]", "true"),
         )),
         here=_RULE + "configured",
@@ -343,9 +343,8 @@ def _finish_access(file: File, root: Scope) -> None:
         networks: dict[str, int] = {}
         own: set[str] = set()  # protocols in which the switch reaches itself, which every list permits
         closed, early = False, 0  # whether a rule denies SSH, and its line if it is before all that permit it
-        opening = elsewhere = (
-            0  # lines of a rule that permits all, and of one that denies other ports than SSH's
-        )
+        # lines of a rule that permits all, and of one that denies other ports than SSH's
+        opening = elsewhere = 0
         for number, rule in sorted(rules.items()):
             if scope_at(rule, "match", "ip") is None:
                 file.missing(rule.line, "match ip is missing")
@@ -375,6 +374,8 @@ def _finish_access(file: File, root: Scope) -> None:
             if shut and not {"", "tcp"} & own:  # the rule of the loopback stands before all others
                 why = f"{name} denies it before it permits {services.ITSELF['ipv4']}"
                 file.put("unread[the API on the loopback]", why, next(iter(rules.values())).line)
+        elif name != services.ACCESS and closed and name not in bound and services.ACCESS in bound:
+            file.put(f"unread[acl/{name}]", "the control plane does not name it", access_list.line)
         elif name == services.ACCESS and early and not _find_unbound(root, name, bound, lists):
             file.put("management/access", "", early)
     for name, scope in bound.items():

@@ -187,13 +187,23 @@ def _expand_part(part: str) -> Iterator[str]:
         yield from (lead + tail for tail in (_expand_part(rest) if rest else ("",)))
 
 
+def stands_below(node: Node, lines: set[int]) -> bool:
+    """Return whether something below a node is on some lines."""
+    return any(child.line in lines or stands_below(child, lines) for child in node.children or ())
+
+
 def _capture_members(key: str) -> str | tuple[str, ...]:
     """Return what a key with ranges stands for, as a capture."""
     names = expand_members(key)
     return names if len(names) > 1 else names[0]
 
 
-TYPES = {"keys": _capture_members, "version": _parse_release, "lower": str.lower}
+def _parse_source(word: str) -> str:
+    """Return the network of a source, all addresses for `ANY`."""
+    return "0.0.0.0/0" if word == "ANY" else word
+
+
+TYPES = {"keys": _capture_members, "version": _parse_release, "lower": str.lower, "source": _parse_source}
 
 HEADER = Block("header", "", (
     Fact("model <lower>", "system/model"),

@@ -374,12 +374,8 @@ def read_again(text: str, file: str, reading: Reading) -> None:
     unread = [each for each in odd if not isinstance(each, Unplanned)]
     found = Reading()
     heads = {line for _, line, _ in unread}
-    commands = startup.is_commands(text)
-    below = (
-        {line: [line] for line in heads}
-        if commands
-        else _lines_below(startup.parse_startup(text).nodes, heads)
-    )
+    read = {line for _, line in reading.lines.values()} if startup.is_commands(text) else set[int]()
+    below = _lines_below(startup.parse_startup(text).nodes, heads, read)
     unknown = frozenset(line for lines in below.values() for line in lines)
     finish(reader().read_file(file, text, found), unknown)
     left: dict[int, list[tuple[str, int, str]]] = {}
@@ -443,14 +439,15 @@ def _expand_ranges(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tup
         yield (*above, *key)
 
 
-def _lines_below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
-    """Return lines of each of the nodes that stand on some lines, and of all below it."""
+def _lines_below(nodes: Sequence[Node], heads: set[int], known: set[int]) -> dict[int, list[int]]:
+    """Return lines of each node that stands on some lines and has no `known` line below it, and of all below it."""
     found: dict[int, list[int]] = {}
     stack = [(node, 0) for node in nodes]
     while stack:
         node, head = stack.pop()
-        head = head or (node.line if node.line in heads else 0)
+        if not head and node.line in heads and not (known and startup.stands_below(node, known)):
+            head = node.line
         if head:
             found.setdefault(head, []).append(node.line)
         stack += [(child, head) for child in node.children or ()]
-    return found
+    return {head: [*dict.fromkeys(lines)] for head, lines in found.items()}
