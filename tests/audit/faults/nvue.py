@@ -89,6 +89,14 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "no login for the operator": ("all", _change((_LOGIN, r"\g<0>        deny-users:\n          netops: {}\n"))),
     "no rule of the loopback": ("all", _change((r"(FABRICC-ACCESS:\n        rule:\n)          '10':\n(?:            .*\n)+", r"\1"))),
     "a map to nobody's next hop": ("tor", _change((r"^    router:\n", r"\g<0>      pbr:\n        map:\n          AWAY:\n            rule:\n              '10':\n                action:\n                  nexthop-group:\n                    HOPS: {}\n"))),
+    "the queue map under another name": ("all", _change((r"(egress-queue-mapping:\n +)default-global", r"\1rdma"))),
+    "the map of code points under another name": ("all", _change((r"^(      mapping:\n +)default-global", r"\1rdma"))),
+    "an undefined map of links": ("tor", _change((_LINK, r"\1          mapping:\n            profile: NOBODY\n"))),
+    "PFC of no priority": ("all", _change((r"(switch-priority:)\n +'3': \{\}\n( +tx:)", r"\1 {}\n\2"))),
+    "a misspelled key": ("all", _change((r"switch-priority(:\n +'3': \{\}\n +tx:)", r"switch-priorities\1"))),
+    "a source of everyone": ("all", _change(("source-ip: 192.0.2.0/24", "source-ip: ANY"))),
+    "an unbound list of IPv6": ("all", _change((r"^          FABRICC-ACCESS-V6:\n            inbound: \{\}\n", ""))),
+    "a detour to a loopback": ("spine", _change((r"^(      default:\n        router:\n)((?:.*\n)*?            neighbor:\n +)(\S+):", r"\1          static:\n            10.128.0.12/32:\n              address-family: ipv4-unicast\n              via:\n                \3:\n                  type: ipv4-address\n\2\3:"))),
     "few packets of BGP": ("all", _change((r"^      control-plane:\n", r"\g<0>        policer:\n          bgp:\n            burst: 1\n            rate: 1\n            state: 'on'\n"))),
 }  # fmt: skip
 """Each is found at the line that it changes."""

@@ -86,6 +86,13 @@ def reader(release: Release) -> Reader:
     return Reader((*topics, *last), types, startup.parse_startup, whole=True)
 
 
+@cache
+def _known_keys(release: Release) -> frozenset[str]:
+    """Return the keys of a release, and those of foreign designs, that some row knows."""
+    rows = (row for topic in reader(release).topics for row in topic.rows)
+    return frozenset(consumers.keys_of((*rows, *beyond.ROWS)))
+
+
 def _finish_reading(finish: Callable[[File], None], release: Release, found: Document) -> None:
     finish(startup.File(found, release))
 
@@ -94,7 +101,10 @@ def read(files: Mapping[str, str]) -> Reading:
     """Facts of a rendered `startup.yaml`, or of what a switch prints; without it those of the files below NVUE."""
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
-        reader(startup.release_in(startup.parse_startup(text))).read_file(words.FILE, text, reading)
+        release = startup.release_in(startup.parse_startup(text))
+        reader(release).read_file(words.FILE, text, reading)
+        if any(not isinstance(each, Unplanned) for each in reading.unknown):
+            consumers.state_misspelled(reading, _known_keys(release))
         beyond.read_again(text, words.FILE, reading)
         port_qos.expand_profiles(text, words.FILE, reading)
         idle.state_idle(text, words.FILE, reading)

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import expand_members, parse_startup
+from fabricc.back.nos.cumulus.words import GLOBAL
+from fabricc.back.reading import Block, block_rows
 from fabricc.back.reading.tree import find_node
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from fabricc.back.reading import Document, Node
+    from fabricc.back.reading import Document, Node, Row
+    from fabricc.fabric.facts import Reading
 
     Keys = tuple[str, ...]
 
 ANY = "*"
+_FOR_ALL_PORTS = ("egress-queue-mapping", "advance-buffer-config")
+"""Kinds of profiles that no port can name."""
+_WORD, _KEY = re.compile(r"[a-z][a-z0-9-]+"), re.compile(r"[a-z][a-z_-]{3,}")
+_UNREAD_KEYS = frozenset({
+    "anycast-id", "aspath-list", "authentication-port", "authentication-retries", "counters", "egress-lossy-buffer",
+    "encrypt-des", "ext-community-rt", "ext-community-soo", "ingress-lossy-buffer", "interfaces",
+    "large-community-delete-list", "passwd", "police", "poll-interval", "protocols", "rates", "route-advertisement",
+    "route-tag", "router-advertisement", "systemd",
+})  # fmt: skip
+"""Keys of NVUE's object model that no row knows and that look like one which a row knows."""
+_ALIKE = 0.85
+"""Share of two words that is the same, of those that differ in one or two letters."""
 _SWITCHES = ("enable", "state")
 _OFF = frozenset({"off", "disable", "disabled"})
 
@@ -72,6 +89,36 @@ def finish(document: Document) -> None:
         document.put(f"unread[{path}]", why, line)
 
 
+def state_misspelled(reading: Reading, known: frozenset[str]) -> None:
+    """State unknown keys that differ from one of the `known` keys in a letter or two: NVUE rejects the file."""
+    known |= _UNREAD_KEYS
+    for file, line, text in list(reading.unknown):
+        words = (
+            text.removeprefix("nv set ").split() if text.startswith("nv set ") else [text.partition(":")[0]]
+        )
+        for word in words:
+            near = (
+                get_close_matches(word, known, 1, _ALIKE)
+                if _KEY.fullmatch(word) and word not in known
+                else []
+            )
+            if near and _differs_in_letters(word, near[0]) and f"unread[{word}]" not in reading.facts:
+                reading.put(f"unread[{word}]", f"NVUE has no such key, but {near[0]}", file, line)
+
+
+def _differs_in_letters(word: str, near: str) -> bool:
+    """Return whether two keys begin alike, and neither is the other with a further part."""
+    return word[0] == near[0] and not (word.startswith(f"{near}-") or near.startswith(f"{word}-"))
+
+
+def keys_of(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the words of the patterns of rows and of what stands below them."""
+    for row in rows:
+        yield from _WORD.findall(row.pattern)
+        if isinstance(row, Block):
+            yield from keys_of(block_rows(row.rows))
+
+
 def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
     """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
     tree = _Tree(root)
@@ -91,6 +138,25 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
                 path = "/".join(next(left) if key == ANY else key for key in need.top.split("/"))
                 contrary = next(tree.find_nodes(need.unless, names), None) if need.unless else None
                 yield path, contrary[1].line if contrary else node.line, need.otherwise
+    yield from _unused_profiles(tree)
+
+
+def _unused_profiles(tree: _Tree) -> Iterator[tuple[str, int, str]]:
+    """Yield profiles of quality of service that apply to no port, and those of PFC that name no priority."""
+    maps = {names[0]: node for names, node in tree.find_nodes("qos/mapping/*")}
+    bound = {
+        word for _, node in tree.find_nodes("interface/*/qos/mapping/profile") for word in _value_words(node)
+    }
+    for name, node in maps.items() if GLOBAL not in maps else ():
+        if name not in bound:
+            yield f"qos/mapping/{name}", node.line, "no port uses it"
+    for kind in _FOR_ALL_PORTS:
+        for (name,), node in tree.find_nodes(f"qos/{kind}/*"):
+            if name != GLOBAL:
+                yield f"qos/{kind}/{name}", node.line, f"only {GLOBAL} applies to ports"
+    for (name,), node in tree.find_nodes("qos/pfc/*/switch-priority"):
+        if not node.children:
+            yield f"qos/pfc/{name}", node.line, "it names no priority"
 
 
 def _value_words(node: Node) -> frozenset[str]:

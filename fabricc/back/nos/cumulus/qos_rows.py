@@ -199,6 +199,8 @@ class Policy(File):
         )
         if mapping is None:
             self.reject(line)
+            if word != GLOBAL and (path := f"unread[qos mapping profile {word}]") not in self.facts:
+                self.put(path, "no profile has this name", line)
             self.missing(nearest_line(self.root, "qos", "mapping"), f"mapping {word} is missing")
             return
         classes = Counter(value for value, _ in usual.table("dscp").values()) if usual else Counter()

@@ -54,6 +54,18 @@ def test_commands_are_statements_one_by_one() -> None:
     assert facts["vxlan/vrf[RED]/vni"] == 4001
 
 
+def test_commands_below_one_unknown_key_are_read_together() -> None:
+    start = "nv set vrf default router bgp address-family ipv4-unicast"
+    text = f"{start} enable on\n{start} route-import from-vrf enable on\n{start} route-import from-vrf list mgmt\n"
+    facts = CUMULUS.read({FILE: text}).facts
+    assert facts["bgp/setting[ipv4 route-import]"] == "from-vrf enable on, from-vrf list mgmt"
+
+
+def test_a_key_of_the_object_model_is_not_taken_for_a_misspelled_one() -> None:
+    facts = CUMULUS.read({FILE: TEXT + "    qos:\n      counters:\n        state: enabled\n"}).facts
+    assert not [path for path in facts if path == "unread[counters]"]
+
+
 def test_missing_plan_lines_count_only_in_own_files() -> None:
     lacking = [each for each in NVUE.unknown if isinstance(each, Unplanned) and "missing" in each.text]
     assert lacking
@@ -224,6 +236,39 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 def test_all_rows_compile() -> None:
     """Blocks compile at their first use: no two may be equal."""
     assert compiled_blocks(beyond.reader().start) > 20
+
+
+def test_groups_of_ports_that_no_list_names_have_no_effect() -> None:
+    text = FLAT["qos_features.conf"].replace("pfc.port_group_list = [roce_ports]", "pfc.port_group_list = []")
+    reading = CUMULUS.read({**FLAT, "qos_features.conf": text})
+    assert "interface[swp1]/pfc" not in reading.facts
+    assert reading.lines["unread[pfc.roce_ports]"] == ("qos_features.conf", 5)
+
+
+def test_daemons_and_hashing_are_read_beside_frr_conf() -> None:
+    more = {
+        "daemons": "bgpd=no\nbfdd=yes\n",
+        "traffic.conf": "hash_config.sport = false\necmp_hash_seed = 7\n",
+    }
+    facts = CUMULUS.read({**FLAT, **more}).facts
+    assert facts["unread[frr.conf/bgpd]"] == "daemons does not start bgpd"
+    assert (facts["system/hash_seed"], facts["qos/setting[hash_config.sport]"]) == (7, "false")
+    claims = {name: CUMULUS.found.takes(f"leaf1/{name}", text) for name, text in more.items()}
+    assert {name: claim.file for name, claim in claims.items() if claim} == {name: name for name in more}
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "value"),
+    [
+        ("    address 192.0.2.21/24\n    vrf mgmt\n", "management/isolated", "true"),
+        ("    address 192.0.2.21/24\n    vrf other\n", "management/isolated", "false"),
+        ("    address 192.0.2.21/24\n", "management/isolated", "false"),
+        ("    post-up ip link set $IFACE down\n", "interface[eth0]/enabled", "false"),
+    ],
+)
+def test_interfaces_show_isolation_and_commands(lines: str, path: str, value: str) -> None:
+    text = f"auto mgmt\niface mgmt\n    vrf-table auto\nauto eth0\niface eth0\n{lines}"
+    assert CUMULUS.read({"interfaces": text}).facts[path] == value
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
