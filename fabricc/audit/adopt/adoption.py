@@ -17,9 +17,9 @@ from fabricc.audit.adopt.found_tiers import FoundTiers, number_of
 from fabricc.audit.adopt.order import Order, order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
+from fabricc.audit.adopt.settings import UNNAMED_CA, lacks_log_ca
 from fabricc.audit.adopt.shape import KEYS, Choice, rail_name
 from fabricc.audit.adopt.trial import Draft, Site, built_files, compiled_of, error_codes, find_mismatches
-from fabricc.audit.adopt.words import UNNAMED_CA, lacks_log_ca
 from fabricc.audit.device import drop_invalid_addresses
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import RAILS, networks_by_switch, places_of

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt import models, trial, words
+from fabricc.audit.adopt import models, settings, trial
 from fabricc.audit.adopt.found_tiers import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
@@ -56,8 +56,8 @@ class SpecSearch:
     def __init__(self, site: trial.Site, name: str) -> None:
         self.site, self.name = site, name
         self.found, self.order, self.sides = site.found, site.order, site.sides
-        self.settings = words.infer_settings(self.sides, self.found, self.order, self._default_words())
-        mtu = self.settings.get("mtu", {}).get("switch", words.USUAL_SWITCH_MTU)
+        self.settings = settings.infer_settings(self.sides, self.found, self.order, self._default_words())
+        mtu = self.settings.get("mtu", {}).get("switch", settings.USUAL_SWITCH_MTU)
         placed = {name for tier in KEYS for name in self.order.tier(tier)}
         self.exits = [way for way in exits_of(self.found) if way.switch in placed]
         self.tenants = FoundTenants() if site.network else find_tenants(self.found, self.order, self.exits)
@@ -155,10 +155,12 @@ class SpecSearch:
         """Return the ports that hosts of a group have in further networks."""
         return self.site.needs.get(group.hosts[0].name, {})
 
-    def _default_words(self) -> words.SpecDefaults:
+    def _default_words(self) -> settings.SpecDefaults:
         """Return the default words of the spec for this network."""
         around = self.site.around
-        return words.network_defaults(self.site.number, around.words) if around else words.SpecDefaults()
+        return (
+            settings.network_defaults(self.site.number, around.words) if around else settings.SpecDefaults()
+        )
 
     def _port_speed(self, group: Group) -> int | None:
         """Return the speed of the ports of a group's hosts."""
