@@ -12,7 +12,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import list_proof_findings
+from fabricc.compiler.recheck import drop_positions, list_proof_findings
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.remainder import LinkShare, describe_share
@@ -39,9 +39,7 @@ def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
-    proof = tuple(
-        replace(each, position=None) for each in list_proof_findings(compiled)
-    )  # of no file on disk
+    proof = drop_positions(list_proof_findings(compiled))
     found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found))

@@ -14,7 +14,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import list_proof_findings
+from fabricc.compiler.recheck import drop_positions, list_proof_findings
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, encode_review, encode_wave
@@ -44,9 +44,7 @@ def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request:
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
-    proof = tuple(
-        replace(each, position=None) for each in list_proof_findings(compiled)
-    )  # of no file on disk
+    proof = drop_positions(list_proof_findings(compiled))
     found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found, str(spec)))

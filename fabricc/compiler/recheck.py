@@ -210,13 +210,18 @@ def list_device_findings(compiled: Compiled, name: str) -> tuple[Diagnostic, ...
 
 
 def _select_findings(found: Iterable[Diagnostic], name: str) -> tuple[Diagnostic, ...]:
-    """Return the errors, and the warnings whose message names a device; their files are in no repository."""
-    return tuple(
-        replace(each, position=None)
+    """Return the errors, and the warnings whose message names a device."""
+    return drop_positions(
+        each
         for each in found
         if each.severity is Severity.ERROR
         or (each.severity is Severity.WARNING and name in re.findall(r"[\w.-]+", each.message))
     )
+
+
+def drop_positions(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return findings about files that are in no repository, without their positions."""
+    return tuple(replace(each, position=None) for each in found)
 
 
 def group_findings(compiled: Compiled, found: Iterable[Finding]) -> tuple[Diagnostic, ...]:

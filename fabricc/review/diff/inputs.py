@@ -25,7 +25,7 @@ from fabricc.compiler.load import spec_search
 from fabricc.compiler.load.revision import Comparison, SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.revision_templates import extract_templates, have_same_templates
 from fabricc.compiler.load.spec_location import POLICY_NAME
-from fabricc.compiler.recheck import group_findings, has_own_text, list_proof_findings
+from fabricc.compiler.recheck import drop_positions, group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, spec_changes
@@ -483,7 +483,7 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
         return _new_rule_findings(before, after)
     found = list_proof_findings(after)
     new = find_new_faults(found, list_proof_findings(before) if found and before else ())
-    return tuple(replace(each, position=None) for each in new)  # its file is in no repository
+    return drop_positions(new)
 
 
 def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagnostic, ...]:
@@ -496,7 +496,7 @@ def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
         names = {word.strip(":,") for each in found for word in each.message.split()}
         known = find_plan_findings(before, sorted(names))
     new = group_findings(after, find_new_faults(found, known))
-    return tuple(replace(each, position=None) for each in new)
+    return drop_positions(new)
 
 
 def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
