@@ -45,6 +45,18 @@ class Fabric(Design):
                 seen.add(key)
                 yield switch
 
+    def host_kinds(self) -> Iterator[HostId]:
+        """Yield one host of every kind that its files could treat differently."""
+        seen: set[tuple[object, ...]] = set()
+        of_tenants = self.tenancy.of_host if self.tenancy else {}
+        for host in self.host_ids():
+            unit = self.units[host.unit]
+            name = unit.hosts[host.slot]
+            key = (unit.group, self.units[unit.home].group, name in of_tenants, name in self.guests)
+            if key not in seen:
+                seen.add(key)
+                yield host
+
     def _has_tenants(self, switch: SwitchId) -> bool:
         """Return whether a port of a ToR belongs to a tenant."""
         if self.tenancy is None or switch.tier is not TierName.TOR:

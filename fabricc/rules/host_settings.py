@@ -22,6 +22,7 @@ from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.findings import finding_at
 from fabricc.rules.next_hops import parse_addresses
+from fabricc.rules.rule import HOSTS, HostRule
 from fabricc.rules.sessions import is_address
 
 if TYPE_CHECKING:
@@ -514,3 +515,5 @@ def _services(statement: Statement) -> Iterator[_Fault]:
 _SEARCHES = (
     _classes, _notifications, _congestion, _devices, _rail_addresses, _rail_routes, _nccl, _limits, _services,
 )  # fmt: skip
+
+RULES = (HostRule(SETTING, HOSTS, find_host_settings),)

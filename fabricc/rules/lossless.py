@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.hosts import network_of
 from fabricc.back.nos.defaults import (
     class_of_unlisted,
     class_statement,
@@ -23,10 +24,10 @@ from fabricc.facts.statement import Expectation
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import CLASSIFICATION, INTERFACES, PFC, Input, SwitchRule
+from fabricc.rules.rule import CLASSIFICATION, HOSTS, INTERFACES, PFC, HostRule, Input, SwitchRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -140,10 +141,10 @@ def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
         )
 
 
-def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Iterator[Finding]:
+def _host_findings(statement: Statement) -> Iterator[Finding]:
     """Report RDMA of a host whose code point its own map leads to a priority without PFC, while others have it.
 
-    `network_of`: the network of the file that states a fact; each network of a host has a map of its own.
+    Each network of a host has a map of its own.
     """
     paused = [found for each in statement.ports.values() if (found := parse_priorities(each.get("pfc")))]
     points = [point for path in RDMA_POINTS if (point := as_int(statement.rest.get(path))) is not None]
@@ -154,7 +155,8 @@ def host_findings(statement: Statement, network_of: Callable[[str], str]) -> Ite
         priority = as_int(statement.rest.get(mapped))
         if priority is None or not paused or any(priority in each for each in paused):
             continue
-        if network_of(path) != network_of(mapped):
+        networks = {network_of(statement.lines.get(each, ("", 0))[0]) for each in (path, mapped)}
+        if len(networks) > 1:
             continue
         text = (
             f"{statement.name}: {what} (DSCP {dscp}) is in priority {priority}, sent without PFC: RDMA drops"
@@ -401,4 +403,5 @@ RULES = (
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unusual_priorities, shared=True),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
+    HostRule(CLASSED, HOSTS, _host_findings),
 )

@@ -19,7 +19,7 @@ from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import UnresolvedHop
-from fabricc.rules.rule import POLICY, FabricRule, Report, Switches
+from fabricc.rules.rule import HOSTS, POLICY, FabricRule, HostRule, Report, Switches
 from fabricc.rules.sessions import is_address
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _needs_no_subnets(statement: Statement) -> bool:
     )
 
 
-def find_host_next_hops(statement: Statement) -> Iterator[Finding]:
+def _find_host_next_hops(statement: Statement) -> Iterator[Finding]:
     """Report routes of a host's port to a next hop that only another port has in its subnet.
 
     Linux refuses such a route, or sends the traffic of one rail or tenant by the port of another.
@@ -386,4 +386,5 @@ def _circular_routes(fabric: Switches) -> Iterator[Report]:
 RULES = (
     FabricRule(NEXT_HOP, POLICY, (), _report_unresolved),
     FabricRule(NEXT_HOP, POLICY, (), _circular_routes),
+    HostRule(NEXT_HOP, HOSTS, _find_host_next_hops),
 )

@@ -1,4 +1,4 @@
-"""Statements of planned switches, and comparisons of some of them: both ends of links and sessions, and unique values.
+"""Statements of planned devices, and comparisons of some switches: both ends of links and sessions, and unique values.
 
 Links and tiers come from the plan, everything else from their files. The functions of `audit` for whole folders do the
 comparison.
@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import FileContents, Reading
-from fabricc.fabric.model import Direction, Port, Switch
+from fabricc.fabric.model import Direction, Host, Port, Switch
 from fabricc.fabric.shape import TierName
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, End, Expectation, Kind, LinkPeer, Place, Tier, read_statement
+from fabricc.facts.statement import (
+    HOST,
+    Device,
+    End,
+    Expectation,
+    Kind,
+    LinkPeer,
+    Place,
+    Tier,
+    read_statement,
+)
 from fabricc.rules.links import Votes, end_findings, ends_of, side_of
 from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.sessions import Sessions, sessions_of
@@ -43,14 +53,11 @@ def planned_statement(
         files: its files, named as its back end names them.
         folder: of its files; findings name them below it.
     """
-    tier = _TIERS[switch.tier]
-    paths = {file: f"{folder}/{file}" if folder else file for file in files}
-    unknown = reading.unknown if isinstance(reading, Reading) else []
-    contents = Contents(Reading(dict(reading.facts), dict(reading.lines), unknown))
-    model = switch.model.name
+    tier, model = _TIERS[switch.tier], switch.model.name
     device = Device(
-        switch.name, Kind.SWITCH, switch.nos, files, paths, contents, model, model, switch.release
-    )
+        switch.name, Kind.SWITCH, switch.nos, files, _below(folder, files), _contents(reading), model, model,
+        switch.release,
+    )  # fmt: skip
     place = Place(tier, switch.unit, switch.plane, switch.pod)
     unmarked = frozenset(each.priority for each in switch.qos.lossless if not each.ecn)
     expected = Expectation(
@@ -61,6 +68,25 @@ def planned_statement(
     )
     fars = {port.name: _far(port, tier) for port in switch.ports if port.peer}
     return read_statement(device, place, fars, expected)
+
+
+def planned_host(host: Host, reading: FileContents, files: Mapping[str, str], folder: str = "") -> Statement:
+    """Return the statement of a planned host, or of its part in one network; arguments as of `planned_statement`."""
+    device = Device(host.name, Kind.HOST, HOST, files, _below(folder, files), _contents(reading))
+    fars = {
+        port.name: LinkPeer(End(port.peer.device, port.peer.port), Tier.TOR, known=True)
+        for port in host.ports
+    }
+    return read_statement(device, Place(Tier.HOST, host.unit), fars)
+
+
+def _below(folder: str, files: Mapping[str, str]) -> dict[str, str]:
+    return {file: f"{folder}/{file}" if folder else file for file in files}
+
+
+def _contents(reading: FileContents) -> Contents:
+    unknown = reading.unknown if isinstance(reading, Reading) else []
+    return Contents(Reading(dict(reading.facts), dict(reading.lines), unknown))
 
 
 def _configures_bfd(switch: Switch) -> bool:

@@ -1,6 +1,6 @@
-"""Register all rules, and run them on one switch or on all switches of a fabric.
+"""Register all rules, and run them on one switch, on one host, or on all switches of a fabric.
 
-`check`, `audit` and `diff` call these two functions and no rule by itself, so none of them can leave a rule out.
+`check`, `audit` and `diff` call these functions and no rule by itself, so none of them can leave a rule out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fabricc.rules import (
     forwarding,
     harmful_settings,
     host_ports,
+    host_settings,
     incomplete,
     lossless,
     next_hops,
@@ -29,7 +30,7 @@ from fabricc.rules import (
     treatment,
     undefined_names,
 )
-from fabricc.rules.rule import Answer, FabricRule, Report, Rule, Switches, SwitchRule, answer_of
+from fabricc.rules.rule import Answer, FabricRule, HostRule, Report, Rule, Switches, SwitchRule, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     *forwarding.RULES,
     *filters.RULES,
     *host_ports.RULES,
+    *host_settings.RULES,
     *harmful_settings.RULES,
     *incomplete.RULES,
     *segments.RULES,
@@ -69,6 +71,13 @@ def run_switch_rules(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield from rule.findings(statement, sessions)
 
 
+def run_host_rules(statement: Statement) -> Iterator[Finding]:
+    """Yield the findings of every rule about one host."""
+    for rule in RULES:
+        if isinstance(rule, HostRule):
+            yield from rule.find(statement)
+
+
 def run_fabric_rules(switches: Switches) -> Iterator[Report]:
     """Yield the findings of every rule about several switches."""
     for rule in RULES:
@@ -77,6 +86,7 @@ def run_fabric_rules(switches: Switches) -> Iterator[Report]:
 
 
 def rule_answers(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, Answer]]:
-    """Yield the topic of every rule, and whether a switch has the inputs of the rule."""
+    """Yield the topic of every rule about switches, and whether a switch has the inputs of the rule."""
     for rule in RULES:
-        yield rule.topic, answer_of(rule.inputs, statement, sessions)
+        if not isinstance(rule, HostRule):
+            yield rule.topic, answer_of(rule.inputs, statement, sessions)

@@ -106,7 +106,15 @@ class FabricRule(NamedTuple):
     find: Callable[[Switches], Iterator[Report]]
 
 
-Rule = SwitchRule | FabricRule
+class HostRule(NamedTuple):
+    """A rule about one host; hosts that differ in coordinates alone get the same answer."""
+
+    code: str
+    topic: str
+    find: Callable[[Statement], Iterator[Finding]]
+
+
+Rule = SwitchRule | FabricRule | HostRule
 
 
 class Input(Enum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ from fabricc.interface import audit_folder, build, check, diff
 from fabricc.operate.change.variant import review_variant
 from fabricc.review.report.page import render_report
 from fabricc.rules import registry
-from fabricc.rules.rule import TOPICS, FabricRule, SwitchRule
+from fabricc.rules.host_settings import SETTING as HOST_SETTING
+from fabricc.rules.rule import TOPICS, FabricRule, HostRule, SwitchRule
 from tests.review.diff.edits import edited_tree, spec_with_services
 
 if TYPE_CHECKING:
@@ -43,18 +45,21 @@ overlays:
 accept:
   - {code: FAB6007, reason: the overlay of this test}
 """
-VERBS = ("build", "check", "audit", "diff")
+SMALL = "mtu: {host: 1500}\n"
+VERBS = ("build", "check", "audit", "diff", "diff of trees")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a spec, the spec with an overlay, one that is open to everyone, and the built tree."""
+    """Return a folder with a spec, the spec with an overlay, two other specs, and the trees of the first and last."""
     top = tmp_path_factory.mktemp("rules")
     (top / "cluster.yaml").write_text(SPEC)
     (top / "discard.yaml").write_text(f"{SPEC}  access: [0.0.0.0/0]\n{DISCARD}")
     (top / "discard.cfg").write_text("ip route 10.0.0.0/28 Null0\n")
     (top / "open.yaml").write_text(SPEC + "  access: [0.0.0.0/0]\n")
+    (top / "small.yaml").write_text(f"{SPEC}  access: [0.0.0.0/0]\n{SMALL}")
     assert build(top / "cluster.yaml", top / "out", jobs=1).exit_status == 0
+    assert build(top / "small.yaml", top / "small", jobs=1).exit_status == 0
     return top
 
 
@@ -83,7 +88,9 @@ def run_verb(verb: str, folder: Path) -> None:
     elif verb == "check":
         check(folder / "out/rules", folder / "cluster.yaml", jobs=1)
     elif verb == "audit":
-        audit_folder(folder / "out/rules/switches", jobs=1)
+        audit_folder(folder / "out/rules", jobs=1)
+    elif verb == "diff of trees":
+        diff(folder / "out/rules", folder / "small/rules", jobs=1)
     else:
         diff(folder / "cluster.yaml", folder / "open.yaml", jobs=1)
 
@@ -108,7 +115,7 @@ def test_the_registry_has_every_row() -> None:
     assert set(registry.RULES) == set(rows)
     assert len(registry.RULES) == len(rows) > 15
     assert all(row.code in TITLES and row.topic in TOPICS for row in rows)
-    assert {type(row) for row in rows} == {SwitchRule, FabricRule}
+    assert {type(row) for row in rows} == {SwitchRule, FabricRule, HostRule}
 
 
 def test_faults_on_all_spines_are_found_by_each_verb(folder: Path) -> None:
@@ -123,6 +130,49 @@ def test_faults_on_all_spines_are_found_by_each_verb(folder: Path) -> None:
     assert grave_codes(review.proof_findings) >= both
     switches = folder / "faulty/.rules.rejected/switches"
     assert grave_codes(audit_folder(switches, jobs=1).diagnostics) >= both
+
+
+def test_faults_on_all_hosts_are_found_by_each_verb(folder: Path, tmp_path: Path) -> None:
+    """Packets of hosts that are too small for RDMA: no host differs from another."""
+    plain, small = folder / "cluster.yaml", folder / "small.yaml"
+    trees = folder / "out/rules", folder / "small/rules"
+    found = {
+        "build": build(small, tmp_path, jobs=1).diagnostics,
+        "check": check(trees[1], small, jobs=1).diagnostics,
+        "audit": audit_folder(trees[1], jobs=1).diagnostics,
+        "diff": diff(plain, small, jobs=1).proof_findings,
+        "diff of trees": diff(*trees, jobs=1).proof_findings,
+        "report": compile_spec(small).proof(),
+    }
+    assert [verb for verb, each in found.items() if HOST_SETTING not in grave_codes(each)] == []
+    places = {verb: places_of(found[verb]) for verb in ("build", "check", "audit")}
+    assert places == dict.fromkeys(places, places["audit"]) != {}
+    assert re.search(HOST_SETTING, render_report(compile_spec(small)))
+
+
+def places_of(diagnostics: Any) -> set[tuple[str, int]]:
+    """Return the lines of findings about hosts, below the folder of hosts."""
+    positions = [each.position for each in diagnostics if each.code == HOST_SETTING]
+    return {(each.file.partition("/hosts/")[2], each.line) for each in positions}
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern", "text"),
+    [
+        ("usr/local/sbin/fabricc-roce", r"\b48,6\b", "48,3"),
+        ("etc/nccl.conf", r"TIMEOUT=22", "TIMEOUT=5"),
+        ("etc/netplan/60-fabricc.yaml", r"table: 100\n( +r)", r"table: 7\n\1"),
+    ],
+)
+def test_an_edited_host_is_judged_by_check_and_audit_alike(
+    file: str, pattern: str, text: str, folder: Path, tmp_path: Path
+) -> None:
+    tree = tmp_path / "rules"
+    shutil.copytree(folder / "out/rules", tree)
+    path = tree / "hosts/rack002-host01" / file
+    path.write_text(re.sub(pattern, text, path.read_text()))
+    checked = check(tree, folder / "cluster.yaml", jobs=1).diagnostics
+    assert places_of(checked) == places_of(audit_folder(tree, jobs=1).diagnostics) != set()
 
 
 FAULTS = {

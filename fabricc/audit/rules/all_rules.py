@@ -32,13 +32,11 @@ from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
-from fabricc.rules.host_settings import find_host_settings
 from fabricc.rules.links import Ends, Votes
-from fabricc.rules.next_hops import find_host_next_hops
 from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
 from fabricc.rules.records import Subnets, Summary
-from fabricc.rules.registry import run_fabric_rules, run_switch_rules
+from fabricc.rules.registry import run_fabric_rules, run_host_rules, run_switch_rules
 from fabricc.rules.rule import HOSTS, Input, Switches
 from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.summary import summarize
@@ -179,11 +177,7 @@ def _digest_device(
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path), network_of_fact(device, path)) for path in _POINTS)
         return digest._replace(
-            findings=[
-                *lossless.host_findings(one, partial(network_of_fact, device)),
-                *find_host_next_hops(one),
-                *find_host_settings(one),
-            ],
+            findings=[*run_host_rules(one)],
             points=tuple([(p, dscp, n) for p, dscp, n in points if isinstance(dscp, int)]),
             priorities=lossless.host_priorities(one),
         )

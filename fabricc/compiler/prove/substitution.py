@@ -134,11 +134,13 @@ class DeviceKind(CommonFacts):
     Attributes:
         summary: of a switch that no rule about one switch reports, `first`; None until there is one.
         answers: which rules had their inputs on it; None if the work does not count them.
+        in_order: whether no rule about one host reports the first of them.
     """
 
     summary: Summary | None = None
     first: Switch | None = None
     answers: Answers | None = None
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)

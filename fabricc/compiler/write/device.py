@@ -26,8 +26,14 @@ from fabricc.proof import Finding
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey
 from fabricc.rules.answers import Answers, planned_answers
-from fabricc.rules.planned import common_summary, is_common, neighbor_signature, planned_statement
-from fabricc.rules.registry import run_switch_rules
+from fabricc.rules.planned import (
+    common_summary,
+    is_common,
+    neighbor_signature,
+    planned_host,
+    planned_statement,
+)
+from fabricc.rules.registry import run_host_rules, run_switch_rules
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.summary import summarize
 from fabricc.tree import EmitError
@@ -193,9 +199,8 @@ class Piece:
             return
         statement = planned_statement(switch, reading, files, f"switches/{switch.name}")
         sessions = sessions_of(statement)
-        places = {(each.code, each.file, each.line) for each in reported}
         found = [*run_switch_rules(statement, sessions)]
-        self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
+        self._add_findings(found, reported)
         self.summaries[switch.name] = summary = summarize(statement, sessions)
         answers = planned_answers(switch, reading, statement, sessions) if count_answers else None
         if answers is not None:
@@ -204,6 +209,27 @@ class Piece:
             self.altered[switch.name] = neighbor_signature(statement, sessions)
         if kind is not None and not found and is_common(summary):
             kind.summary, kind.first, kind.answers = summary, switch, answers
+
+    def run_host_rules(
+        self,
+        host: Host,
+        reading: FileContents,
+        files: Mapping[str, str],
+        kind: DeviceKind | None,
+        reported: Iterable[Finding],
+    ) -> None:
+        """Run the rules about one host; of hosts of a kind, on one that is in order. Arguments as of `run_rules`."""
+        if kind is not None and kind.in_order:
+            return
+        found = [*run_host_rules(planned_host(host, reading, files, f"hosts/{host.name}"))]
+        self._add_findings(found, reported)
+        if kind is not None:
+            kind.in_order = not found
+
+    def _add_findings(self, found: Iterable[Finding], reported: Iterable[Finding]) -> None:
+        """Add findings of rules, except where an invariant reports the same."""
+        places = {(each.code, each.file, each.line) for each in reported}
+        self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
@@ -312,7 +338,8 @@ class Work:
             piece.findings.add(_place_below(folder, wrong))
             if not wrong:
                 common = self.alike.learn(host, files, reading)
-        piece.survey_device(host, reading, folder, common)
+        known = piece.survey_device(host, reading, folder, common)
+        piece.run_host_rules(host, reading, files, common, known)
 
     def _existing_files(self, folder: str, piece: Piece) -> Mapping[str, str]:
         assert self.existing is not None

@@ -15,9 +15,9 @@ from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.shape import HostId, SwitchId
 from fabricc.rules.findings import finding_at
-from fabricc.rules.planned import compare_neighbors, planned_statement
+from fabricc.rules.planned import compare_neighbors, planned_host, planned_statement
 from fabricc.rules.planned_links import LinkEnd, locate_end
-from fabricc.rules.registry import run_fabric_rules, run_switch_rules
+from fabricc.rules.registry import run_fabric_rules, run_host_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.summary import summarize
@@ -90,20 +90,21 @@ def add_neighbor_findings(work: Work, altered: Mapping[str, bytes], findings: Fi
 
 
 def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterator[Finding]:
-    """Yield the findings of all rules on the planned facts of a cluster, from one switch of each kind.
+    """Yield the findings of all rules on the planned facts of a cluster, from one switch and one host of each kind.
 
     Files that a build renders and proves state these facts; overlays and templates of the user's own are not included.
 
     Args:
         plan: the cluster.
-        names: further switches to judge, also if another one of their kind is.
+        names: further devices to judge, also if another one of their kind is.
     """
     if plan.infiniband is not None:
         return  # its switches have no configuration
     for part in (plan, *plan.networks.values()):
         fabric, devices, summaries = part.fabric, {}, {}
-        named = [at for at in map(fabric.find, names) if isinstance(at, SwitchId)]
-        for switch in map(fabric.switch, dict.fromkeys((*fabric.kinds(), *named))):
+        named = [at for at in map(fabric.find, names) if at is not None]
+        switches = [at for at in named if isinstance(at, SwitchId)]
+        for switch in map(fabric.switch, dict.fromkeys((*fabric.kinds(), *switches))):
             facts = back_ends.load(switch.nos).planned(switch)
             statement = planned_statement(switch, Reading(facts), {})
             sessions = sessions_of(statement)
@@ -112,6 +113,9 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
             summaries[switch.name] = summarize(statement, sessions)
         for each in run_fabric_rules(planned_switches(fabric, summaries, lambda _: None)):
             yield _locate(each, devices[each.device])
+        hosts = [at for at in named if isinstance(at, HostId)]
+        for host in map(fabric.host, dict.fromkeys((*fabric.host_kinds(), *hosts))):
+            yield from run_host_rules(planned_host(host, Reading(host_files.planned(host)), {}))
 
 
 def _locate(report: Report, device: Device) -> Finding:

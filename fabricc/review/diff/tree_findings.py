@@ -1,4 +1,4 @@
-"""Run the rules of `audit` on the switches of two built trees, and return what only the newer tree has."""
+"""Run the rules of `audit` on the devices of two built trees, and return what only the newer tree has."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.write.workers import usable_cpus
-from fabricc.facts.statement import NOWHERE, Device, End, Place, Tier
+from fabricc.facts.statement import HOST, NOWHERE, Device, End, Kind, Place, Tier, read_statement
 from fabricc.review.diff.model import find_new_faults
 from fabricc.review.diff.sides import Side, parts_of
 from fabricc.review.diff.trees import TreeSide
+from fabricc.rules.registry import run_host_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 _MOST, _OF_A_TIER = 128, 32
-"""Switches of a side that are judged, and changed ones of a tier, which come first; a small fabric is judged whole."""
+"""Switches of a side that are judged, and changed ones of a tier, which come first; a small fabric is judged whole.
+
+As many changed hosts are judged, each alone.
+"""
 _INLINE = 64
 """Switches that this process judges alone."""
 _TIERS = {"tor": Tier.TOR, "spine": Tier.SPINE, "core": Tier.CORE}
 
 
 def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
-    """Return the errors and warnings about the switches of a tree that another side does not have.
+    """Return the errors and warnings about the devices of a tree that another side does not have.
 
     Args:
         base: the older side; nothing of a spec, whose files a build proves, is known before.
@@ -42,8 +46,8 @@ def find_new(base: Side, head: Side) -> tuple[Diagnostic, ...]:
             continue
         older = before.get(network)
         older = older if isinstance(older, TreeSide) else None
-        changed = _changed_switches(older, side)
-        chosen = _choose_switches(side, changed)
+        changed = _changed_devices(older, side)
+        chosen = _choose_devices(side, changed)
         if missed := len(set(changed).difference(chosen)):
             partial.append(_note_partial(network, missed, len(changed)))
         found = _find_all(side, chosen) if chosen else []
@@ -79,14 +83,20 @@ def _device_of(finding: Finding) -> str:
 
 def _note_partial(network: str, missed: int, changed: int) -> Diagnostic:
     where = f"network {network}: " if network else ""
-    message = f"{where}no rule ran on {missed:,} of {changed:,} changed switches"
+    message = f"{where}no rule ran on {missed:,} of {changed:,} changed devices"
     remedy = "`fabricc check` of the newer tree runs the rules on all of them."
     return Diagnostic("FAB9054", Severity.WARNING, message, None, remedy)
 
 
-def _changed_switches(base: TreeSide | None, head: TreeSide) -> list[str]:
-    switches = (name for name, kind in head.kinds.items() if kind in _TIERS)
-    return [name for name in switches if base is None or not _is_same(base, head, name)]
+def _changed_devices(base: TreeSide | None, head: TreeSide) -> list[str]:
+    devices = (name for name, kind in head.kinds.items() if kind in _TIERS or kind == HOST)
+    return [name for name in devices if base is None or not _is_same(base, head, name)]
+
+
+def _choose_devices(head: TreeSide, changed: Collection[str]) -> Collection[str]:
+    """Return switches, and hosts that changed."""
+    hosts = [name for name in changed if head.kinds[name] == HOST]
+    return [*_choose_switches(head, [name for name in changed if head.kinds[name] != HOST]), *hosts[:_MOST]]
 
 
 def _choose_switches(head: TreeSide, changed: Collection[str]) -> Collection[str]:
@@ -109,13 +119,18 @@ def _is_same(base: TreeSide, head: TreeSide, name: str) -> bool:
 
 
 def _find_all(side: TreeSide, names: Collection[str]) -> list[Finding]:
-    devices = {name: side.read_device(name) for name in names if name in side.kinds}
+    every = {name: side.read_device(name) for name in names if name in side.kinds}
+    devices = {name: each for name, each in every.items() if each.kind is Kind.SWITCH}
     links = tuple(sorted(_find_links(side, devices), key=lambda link: (link.a, link.b)))
     places: dict[str, Place] = {name: Place(Tier.HOST) for name, kind in side.kinds.items() if kind == "host"}
     found = places_of(devices, links)
     places |= {name: found.get(name, NOWHERE)._replace(tier=_TIERS[side.kinds[name]]) for name in devices}
-    every = find_all(FoundFabric(devices, links, places), jobs=usable_cpus() if len(devices) > _INLINE else 1)
-    return [each for each in every if each.severity is not Severity.NOTE]
+    jobs = usable_cpus() if len(devices) > _INLINE else 1
+    wrong = find_all(FoundFabric(devices, links, places), jobs=jobs) if devices else []
+    for each in every.values():
+        if each.kind is Kind.HOST:
+            wrong += run_host_rules(read_statement(each, Place(Tier.HOST), {}))
+    return [each for each in wrong if each.severity is not Severity.NOTE]
 
 
 def _find_links(side: TreeSide, devices: Mapping[str, Device]) -> Iterator[Link]:

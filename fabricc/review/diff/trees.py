@@ -23,7 +23,7 @@ from fabricc.fabric.infiniband import PLATFORM
 from fabricc.fabric.routing import Transport
 from fabricc.facts.frame import PORT, Contents
 from fabricc.facts.paths import first_key, split_list_path
-from fabricc.facts.statement import Device, Kind
+from fabricc.facts.statement import HOST, Device, Kind
 from fabricc.proof.invariants.view import sibling_address
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
@@ -115,8 +115,12 @@ class TreeSide(Side):
         )
 
     def read_device(self, name: str) -> Device:
-        """Return a switch with its facts and their places below the tree."""
-        tier, files = self.plan["tiers"][self.kinds[name]], self.files(name)
+        """Return a device with its facts and their places below the tree."""
+        files = self.files(name)
+        if self.kinds[name] == HOST:
+            paths = {file: f"hosts/{name}/{file}" for file in files}
+            return Device(name, Kind.HOST, HOST, files, paths, Contents(host_files.read(files)))
+        tier = self.plan["tiers"][self.kinds[name]]
         nos, release, reading = self._read_switch(name, tier, files)
         model = self._models.get(name, tier["model"])
         paths = {file: f"switches/{name}/{file}" for file in files}

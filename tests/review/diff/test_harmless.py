@@ -122,4 +122,4 @@ def test_a_review_counts_the_switches_on_which_no_rule_ran(
     review = review_edit("frr", edit, tmp_path, rules=True)
     assert review is not None
     (partial,) = (each for each in review.findings if each.code == "FAB9054")
-    assert re.fullmatch(r"no rule ran on \d+ of \d+ changed switches", partial.message)
+    assert re.fullmatch(r"no rule ran on \d+ of \d+ changed devices", partial.message)
