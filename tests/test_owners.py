@@ -25,7 +25,7 @@ ACCOUNTS = "rules/answers.py"
 CLASSES = {
     "Remainder": "fabric/capacity/remainder.py",
     "LinkShare": "fabric/capacity/remainder.py", "Wave": "operate/change/order.py",
-    "SwitchRule": "rules/rule.py", "FabricRule": "rules/rule.py",
+    "SwitchRule": "rules/rule.py", "FabricRule": "rules/rule.py", "HostRule": "rules/rule.py",
 }  # fmt: skip
 FUNCTIONS = {
     "read_statement": "facts/statement.py", "end_findings": "rules/links.py", "differing_values": "rules/links.py",
@@ -36,6 +36,7 @@ FUNCTIONS = {
     "find_outliers": "rules/outliers.py", "split_list_path": "facts/paths.py",
     "find_placeholders": "facts/substitution.py", "find_lines": "facts/substitution.py",
     "run_switch_rules": "rules/registry.py", "run_fabric_rules": "rules/registry.py",
+    "run_host_rules": "rules/registry.py",
 }  # fmt: skip
 """The answer to a question -> its only definition."""
 GUARDS = {
