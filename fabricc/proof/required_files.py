@@ -271,19 +271,13 @@ def _absent_host_files(plan: _Plan, names: Mapping[str, set[str]], texts: _Share
 
 def _required_by_texts(device: str, files: Collection[str], plan: _Plan, texts: _SharedTexts) -> set[str]:
     """Return the files that a host must have because of some others, and of what those contain."""
-    apply = texts.read(f"{device}/{host_files.APPLY}") if host_files.APPLY in files else ""
     if plan.infiniband:
+        apply = texts.read(f"{device}/{host_files.APPLY}") if host_files.APPLY in files else ""
         script = texts.read(f"{device}/{SCRIPT}") if SCRIPT in files else ""
         found = host_files.limits(files) | required_host_files(apply, script)
     else:
-        found = host_files.companions(files)
-        if plan.networks > 1 or host_files.has_common_files(apply):
-            found.add(host_files.MODULES)
-        for name in files:
-            if host_files.lists_devices(name):
-                found |= host_files.keyfiles(texts.read(f"{device}/{name}"))
-    if host_files.MODULES in files:
-        found.add(host_files.library_settings(texts.read(f"{device}/{host_files.MODULES}")))
+        found = host_files.required_beside(files, lambda name: texts.read(f"{device}/{name}"))
+        found |= {host_files.MODULES} if plan.networks > 1 else set()
     return found - {""}
 
 

@@ -9,7 +9,8 @@ import pytest
 from fabricc.back import hosts as host_files
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, Kind, Place, Statement, Tier, read_statement
-from fabricc.rules.host_settings import SETTING, find_host_settings
+from fabricc.rules.host_settings import SETTING
+from fabricc.rules.registry import run_host_rules
 from tests import segmented
 from tests.audit.faults.fabric import SYSTEMS, hosts_of
 
@@ -90,7 +91,7 @@ SOUND = [
 
 @pytest.mark.parametrize(("file", "pattern", "text"), SOUND)
 def test_sound_settings_of_other_hosts_have_no_finding(file: str, pattern: str, text: str) -> None:
-    assert list(find_host_settings(read_host(altered(file, pattern, text)))) == []
+    assert list(run_host_rules(read_host(altered(file, pattern, text)))) == []
 
 
 def read_host(texts: dict[str, str]) -> Statement:
@@ -108,13 +109,13 @@ def altered(file: str, pattern: str, text: str) -> dict[str, str]:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_hosts_of_a_build_have_no_finding(system: str) -> None:
     texts = next(iter(hosts_of(system).values()))
-    assert list(find_host_settings(read_host(dict(texts)))) == []
+    assert list(run_host_rules(read_host(dict(texts)))) == []
 
 
 def test_a_route_for_the_other_segment_and_the_own_subnet_suffice() -> None:
     fabric = segmented.compile_segmented("frr").fabric
     texts = host_files.render(fabric.host(next(iter(fabric.host_ids()))))
-    assert list(find_host_settings(read_host(dict(texts)))) == []
+    assert list(run_host_rules(read_host(dict(texts)))) == []
 
 
 @pytest.mark.parametrize(("file", "pattern", "text"), FAULTS)
@@ -122,13 +123,13 @@ def test_a_fault_is_found_at_its_line(file: str, pattern: str, text: str) -> Non
     before = hosts_of("eos")
     old = next(iter(before.values()))[file].split("\n")
     texts = altered(file, pattern, text)
-    found = [each for each in find_host_settings(read_host(texts)) if each.file == f"{HOST}/{file}"]
+    found = [each for each in run_host_rules(read_host(texts)) if each.file == f"{HOST}/{file}"]
     lines = texts[file].split("\n")
     assert any(lines[each.line - 1] not in old for each in found), found
-    assert {each.code for each in found} == {SETTING}
+    assert SETTING in {each.code for each in found}
 
 
 @pytest.mark.parametrize(("file", "pattern", "text", "words"), ELSEWHERE)
 def test_a_fault_of_several_lines_is_found(file: str, pattern: str, text: str, words: str) -> None:
-    found = [each.message for each in find_host_settings(read_host(altered(file, pattern, text)))]
+    found = [each.message for each in run_host_rules(read_host(altered(file, pattern, text)))]
     assert any(words in each for each in found), found

@@ -21,7 +21,7 @@ from fabricc.fabric.facts import Facts, Reading
 from fabricc.fabric.vocabulary import Vocabulary, neutral_vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from fabricc.back.hosts.words import Reader, Topic
     from fabricc.fabric.model import Host
@@ -150,14 +150,17 @@ WITH_GPUS = nccl.FILES
 """Settings of collective libraries, one of which every host with GPUs has."""
 MODULES = services.MODULES
 """The list of kernel modules, which a host has once."""
-_LIMITS = (services.LIMITS, services.SERVICE_LIMITS)
-_TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), _LIMITS)
+LIMIT_FILES = (services.LIMITS, services.SERVICE_LIMITS)
+"""The files that let programs lock memory."""
+LOCKED_MEMORY, KERNEL_SETTINGS = words.LOCKED_MEMORY, words.KERNEL_SETTINGS
+"""Names by which a spec leaves the limits of memory and the settings of the kernel to other tools."""
+_TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), LIMIT_FILES)
 """Files that a host has all of or none of, for each network."""
 
 
 def limits(names: Collection[str]) -> set[str]:
     """Return the files that let programs lock memory, if a host has one of them."""
-    return {*_LIMITS} if {*_LIMITS} & {*names} else set()
+    return {*LIMIT_FILES} if {*LIMIT_FILES} & {*names} else set()
 
 
 def companions(names: Collection[str]) -> set[str]:
@@ -176,6 +179,32 @@ def companions(names: Collection[str]) -> set[str]:
         elif mark_path(qos.SCRIPT, mark) in names and mark_path(keyfile.DEVICES, mark) not in names:
             found.add(mark_path(netplan.FILE, mark))
     return found
+
+
+def required_beside(names: Collection[str], read: Callable[[str], str]) -> set[str]:
+    """Return the files that a host must have because of some others, and of what those contain.
+
+    Args:
+        names: of its files.
+        read: returns the text of a file.
+    """
+    found = companions(names)
+    if APPLY in names and has_common_files(read(APPLY)):
+        found.add(MODULES)
+    for name in names:
+        if lists_devices(name):
+            found |= keyfiles(read(name))
+    if MODULES in names:
+        found.add(library_settings(read(MODULES)))
+    return found - {""}
+
+
+def listed_modules(modules: str) -> tuple[str, ...]:
+    """Return the modules that a list of kernel modules, known by its first line, has in full; none of another list."""
+    head = modules.partition("\n")[0]
+    texts = [words.read_template(gpu.modules_template) for gpu in GPUS.values()]
+    full = next((text for text in texts if text.partition("\n")[0] == head), "")
+    return tuple([line for _, line in words.statement_lines(full)])
 
 
 @lru_cache(maxsize=64)

@@ -202,8 +202,6 @@ READERS: Mapping[str, words.Reader] = {
         r"rdma[\2]/pci",
         r"\1",
     ),
-    words.mark_path(SYSCTL, "*"): words.each_line(
-        r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"
-    ),
+    "etc/sysctl.d/*": words.each_line(r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
     **keyfile.DEVICE_READERS,
 }

@@ -184,6 +184,11 @@ _HARMFUL = {
     ("NCCL_NET_GDR_LEVEL", "loc"): "NICs do not reach the memory of GPUs themselves",
     ("NCCL_NET_GDR_LEVEL", "0"): "NICs do not reach the memory of GPUs themselves",
     ("NCCL_P2P_DISABLE", "1"): "GPUs of a host do not reach each other over their own links",
+    ("NCCL_SHM_DISABLE", "1"): "GPUs of a host without a link of their own use the network",
+    ("NCCL_IB_CUDA_SUPPORT", "0"): "NICs do not reach the memory of GPUs themselves",
+    ("NCCL_IB_RETRY_CNT", "0"): "the first lost packet ends a connection",
+    ("NCCL_PROTO", "ll"): "NCCL sends half of each line as flags",
+    ("NCCL_MAX_NCHANNELS", "1"): "NCCL uses one channel, which does not fill the NICs",
 }
 """Settings that fabricc does not write and that slow down jobs (NCCL user guide, environment variables).
 

@@ -216,6 +216,11 @@ _UNIT_FACTS = {
     "Service.ExecStart": ("roce/unit/exec_start", "/usr/local/sbin/{} %i"),
 }
 """Setting of the unit -> path and value of its fact."""
+UNIT_NEEDS = {
+    "roce/unit/binds_to": _DEVICE, "roce/unit/after": _DEVICE, "roce/unit/type": "oneshot",
+    "roce/unit/remain_after_exit": "yes",
+}  # fmt: skip
+"""Fact of the unit -> a word without which it does not run once when its port appears."""
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -392,10 +397,11 @@ def _put_variables(reading: Reading, file: str, values: Mapping[str, tuple[str, 
     tcs, number = values.get("PRIORITY_TO_TC", _UNSET)
     for priority, tc in enumerate(tcs.split(",")):
         reading.put(f"qos/priority[{priority}]/traffic_class", words.parse_decimal(tc), file, number)
-    schedulers, _ = values.get("TC_SCHEDULER", _UNSET)
-    weights, number = values.get("TC_WEIGHT", _UNSET)
+    schedulers, chosen = values.get("TC_SCHEDULER", _UNSET)
+    weights, shared = values.get("TC_WEIGHT", _UNSET)
     for tc_number, (kind, weight) in enumerate(zip(schedulers.split(","), weights.split(","), strict=False)):
         text = kind if kind != "ets" and weight == "0" else f"{'dwrr' if kind == 'ets' else kind} {weight}"
+        number = chosen if kind != "ets" or weight == "0" else shared
         reading.put(f"qos/traffic_class[{tc_number}]/scheduler", text, file, number)
 
 
