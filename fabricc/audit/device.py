@@ -421,7 +421,7 @@ def _match_systems(path: str, text: str) -> dict[str, FileMatch]:
         return {}
     matches = {name: match for name, one in collected_systems().items() if (match := one.takes(path, text))}
     if file := host_files.host_path(path, text):
-        matches[HOST] = FileMatch(file, LEAST)
+        matches[HOST] = FileMatch(file, LEAST - host_files.is_of_any_system(file))
     return matches
 
 

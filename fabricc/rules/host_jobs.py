@@ -237,6 +237,30 @@ def _files(statement: Statement) -> Iterator[Fault]:
             yield Fault((f"module[{min(loaded)}]",), message, "Load it.")
 
 
+_DRIVERS = {
+    "mlx5": "mlx5_core mlx5_ib",
+    "bnxt": "bnxt_en bnxt_re",
+    "irdma": "ice irdma",
+    "ionic": "ionic ionic_rdma",
+}
+"""Beginning of the names of RDMA devices -> modules of their driver."""
+_COMMON = ("ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm")
+
+
+def _barred_modules(statement: Statement) -> Iterator[Fault]:
+    """Find modules of RDMA that another file keeps from being loaded."""
+    barred = statement.facts_below("modprobe[")
+    devices = rails_of(statement).values() if barred else ()
+    own = {each for begins, names in _DRIVERS.items() for each in names.split()
+           if any(device.startswith(begins) for device in devices)}  # fmt: skip
+    loaded = {first_key(path) for path in statement.facts_below("module[")}
+    for path in barred:
+        name = first_key(path)
+        if devices and (name in own or name in loaded or name in _COMMON):
+            message = f"{name}, which RDMA needs, is not loaded: {barred[path]}"
+            yield Fault((path,), message, "Remove the line.", Severity.ERROR)
+
+
 def _kernel(statement: Statement) -> Iterator[Fault]:
     """Find settings of the kernel by which a host answers for another rail, or takes the addresses of a rail away."""
     settings = {first_key(path): as_int(value) for path, value in statement.facts_below("sysctl[").items()}
@@ -309,5 +333,5 @@ def _services(statement: Statement) -> Iterator[Fault]:
         yield Fault(tuple(paths), message, "Start the service when the port appears.", Severity.ERROR)
 
 
-_SEARCHES = (_nccl, _limits, _files, _kernel, _services)
+_SEARCHES = (_nccl, _limits, _files, _barred_modules, _kernel, _services)
 RULES = (HostRule(SETTING, HOSTS, find_job_settings),)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.back import hosts as host_files
+from fabricc.compiler.compiled import compile_spec
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, Kind, Place, Statement, Tier, read_statement
 from fabricc.rules.host_settings import SETTING
 from fabricc.rules.registry import run_host_rules
 from tests import segmented
-from tests.audit.faults.fabric import SYSTEMS, hosts_of
+from tests.audit.faults.fabric import SYSTEMS, hosts_of, spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 NETPLAN, NCCL, SCRIPT = "etc/netplan/60-fabricc.yaml", "etc/nccl.conf", "usr/local/sbin/fabricc-roce"
 LIMITS, UDEV, UNIT = (
     "etc/security/limits.d/90-rdma.conf", "etc/udev/rules.d/70-fabricc-roce.rules",
     "etc/systemd/system/fabricc-roce@.service",
+)  # fmt: skip
+NAMES, LINK, MODULES, SERVICES = (
+    "etc/udev/rules.d/60-rdma-persistent-naming.rules", "etc/systemd/network/10-fabricc-rail0.link",
+    "etc/modules-load.d/fabricc.conf", "etc/systemd/system.conf.d/90-fabricc.conf",
 )  # fmt: skip
 HOST = "gpu001-01"
 FAULTS = [
@@ -39,6 +49,27 @@ FAULTS = [
     (SCRIPT, r"^LINK_TYPE=2", "LINK_TYPE=1"),
     (SCRIPT, r"^STRICT_RATE_LIMIT=0", "STRICT_RATE_LIMIT=1"),
     (SCRIPT, r"^TRANSPORT=rocev2", "TRANSPORT=rocev1"),
+    (SCRIPT, r"^PFC=.*", "PFC=0,0,0,1,1,0,0,0"),
+    (SCRIPT, r" 26,3\b", ""),
+    (SCRIPT, r"^PRIORITY_TO_TC=.*", "PRIORITY_TO_TC=0,1,2,3,4,5,6"),
+    (SCRIPT, r"^TC_WEIGHT=.*", "TC_WEIGHT=10,0,0,50,0,0,0,0"),
+    (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,ets,ets,ets,ets,ets"),
+    (SCRIPT, r"^READ_REQUEST_BYTES=4096", "READ_REQUEST_BYTES=4000"),
+    (SCRIPT, r"rpg_gd=11", "rpg_gd=99"),
+    (SCRIPT, r"rpg_min_dec_fac=50", "rpg_min_dec_fac=100"),
+    (SCRIPT, r"(mlx5_r0 )cable_m=[0-9]+", r"\1cable_m=0"),
+    (UNIT, r"Type=oneshot", "Type=simple"),
+    (UDEV, r"fabricc-roce@%k", "other@%k"),
+    (NETPLAN, r"priority: 1000", "priority: 40000"),
+    (NETPLAN, r'- "10.0.0.1/31"', '- "10.0.0.129/31"'),
+    (NETPLAN, r'- to: "10.0.0.0/10"\n( +via: .*\n) +table: 100', r'- to: "0.0.0.0/0"\n\1'),
+    (SERVICES, r"infinity", "64M"),
+    (NCCL, r"CROSS_NIC=\d", "CROSS_NIC=3"),
+    (NCCL, r"PER_CONNECTION=\d+", "PER_CONNECTION=500"),
+    (NCCL, r"SOCKET_IFNAME=.*", "SOCKET_IFNAME==rail0"),
+    (NCCL, r"SOCKET_IFNAME=.*", "SOCKET_IFNAME=lo"),
+    (NCCL, r"mlx5_r7:1", "mlx5_r7:2"),
+    (NCCL, r"\Z", "NCCL_IB_RETRY_CNT=0\n"),
     (SCRIPT, r"^ROCE_CC_PRIO_MASK=8", "ROCE_CC_PRIO_MASK=0"),
     (SCRIPT, r"mlx5_r1\b", "mlx5_r0"),
     (NCCL, r"^NCCL_IB_FIFO_TC=194", "NCCL_IB_FIFO_TC=0"),
@@ -58,6 +89,16 @@ FAULTS = [
     (UDEV, r'KERNEL=="rail0[^"]*"', 'KERNEL=="ens*"'),
     (UNIT, r"^ExecStart=.*", "ExecStart=/bin/true"),
 ]
+BY_PCI_ADDRESS = [
+    (SCRIPT, r"(mlx5_r0 .*)port=1", r"\1port=2"),
+    (SCRIPT, r"mlx5_r0\b", "mlx5_x9"),
+    (NAMES, r"(.*KERNELS==\")([^\"]+)(.*mlx5_r0.*\n.*KERNELS==\")([^\"]+)", r"\1\4\3\4"),
+    (NAMES, r"NAME_FIXED mlx5_r0", "NAME_FALLBACK"),
+    (LINK, r"RxFlowControl=no", "RxFlowControl=yes"),
+    (LINK, r"MTUBytes=9000", "MTUBytes=1500"),
+    (LINK, r"Name=rail0", "Name=rail9"),
+]
+"""Faults of hosts whose PCI addresses are known."""
 ELSEWHERE = [
     (NETPLAN, r" +routes:\n(?: +(?:- to|via|table): .*\n)+", "", "reaches its own subnet alone"),
     (NETPLAN, r" +addresses:\n +- .*\n", "", "no address"),
@@ -66,6 +107,10 @@ ELSEWHERE = [
     (NETPLAN, r"table: 100\n +r", "table: 7\n      r", "no rule"),
     (NETPLAN, r"[\s\S]+", "", "no address"),
     (SCRIPT, r"[\s\S]+", "", "no file has"),
+    (NETPLAN, r'(/32"\n +table: )100', r"\g<1>101", "by another port"),
+    (LIMITS, r"[\s\S]+", "", "belongs to its other files"),
+    (NCCL, r"[\s\S]+", "", "belongs to its other files"),
+    (MODULES, r"^rdma_ucm\n", "", "nothing loads the module rdma_ucm"),
     (UNIT, r"[\s\S]+", "", "no file has"),
     (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,strict,ets,ets,strict,ets", "starve"),
     (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,ets,ets,ets,ets,ets", "no share"),
@@ -100,8 +145,8 @@ def read_host(texts: dict[str, str]) -> Statement:
     return read_statement(device, Place(Tier.HOST), {})
 
 
-def altered(file: str, pattern: str, text: str) -> dict[str, str]:
-    texts = dict(next(iter(hosts_of("eos").values())))
+def altered(file: str, pattern: str, text: str, texts: Mapping[str, str] | None = None) -> dict[str, str]:
+    texts = dict(texts or next(iter(hosts_of("eos").values())))
     found = re.sub(pattern, text, texts.pop(file), flags=re.MULTILINE)
     return {**texts, file: found} if found else texts
 
@@ -127,6 +172,71 @@ def test_a_fault_is_found_at_its_line(file: str, pattern: str, text: str) -> Non
     lines = texts[file].split("\n")
     assert any(lines[each.line - 1] not in old for each in found), found
     assert SETTING in {each.code for each in found}
+
+
+@pytest.mark.parametrize(("file", "pattern", "text"), BY_PCI_ADDRESS)
+def test_a_fault_of_a_function_is_found_at_its_line(
+    file: str, pattern: str, text: str, tmp_path: Path
+) -> None:
+    old = texts_of(spec_of("eos").replace("dgx-b200", "dgx-h100"), tmp_path)
+    assert list(run_host_rules(read_host(old))) == []
+    texts = altered(file, pattern, text, old)
+    found = [each for each in run_host_rules(read_host(texts)) if each.file == f"{HOST}/{file}"]
+    lines = texts[file].split("\n")
+    assert any(lines[each.line - 1] not in old[file].split("\n") for each in found), found
+    del texts[NAMES]
+    assert any("belongs to its other files" in each.message for each in run_host_rules(read_host(texts)))
+
+
+def texts_of(spec: str, folder: Path) -> dict[str, str]:
+    """Return the texts of the first host of a spec."""
+    (folder / "cluster.yaml").write_text(spec)
+    fabric = compile_spec(folder / "cluster.yaml").fabric
+    return dict(host_files.render(fabric.host(next(iter(fabric.host_ids())))))
+
+
+def test_files_of_a_kind_that_no_build_writes_are_read() -> None:
+    """A module that is barred, and a port whose address and MTU systemd-networkd has."""
+    texts = dict(next(iter(hosts_of("eos").values())))
+    texts["etc/modprobe.d/x.conf"] = "# of another tool\nblacklist mlx5_ib\nblacklist irdma\n"
+    texts["etc/systemd/network/rail0.network"] = (
+        "[Match]\nName=rail0\n[Link]\nMTUBytes=1500\n[Network]\nAddress=10.0.0.1/31\nDHCP=yes\n"
+        "[Route]\nDestination=10.0.0.0/10\nGateway=10.0.0.0\nTable=100\n"
+        "[RoutingPolicyRule]\nFrom=10.0.0.1\nTable=7\nPriority=1000\n"
+    )
+    del texts[NETPLAN]
+    found = {(each.file.partition("/")[2], each.line) for each in run_host_rules(read_host(texts))}
+    assert ("etc/modprobe.d/x.conf", 2) in found
+    assert ("etc/modprobe.d/x.conf", 3) not in found
+    assert {("etc/systemd/network/rail0.network", line) for line in (4, 7, 14)} <= found
+
+
+def test_rails_of_one_subnet_need_settings_of_the_kernel() -> None:
+    fabric = segmented.compile_segmented("frr").fabric
+    texts = host_files.render(fabric.host(next(iter(fabric.host_ids()))))
+    file = "etc/sysctl.d/90-fabricc.conf"
+    texts[file] = texts[file].replace("arp_ignore = 1", "arp_ignore = 0", 1)
+    assert [each.line for each in run_host_rules(read_host(dict(texts)))] == [
+        1 + texts[file].split("\n").index(
+            next(line for line in texts[file].split("\n") if line.endswith("arp_ignore = 0"))
+        )
+    ]  # fmt: skip
+    del texts[file]
+    assert any("answers for that one" in each.message for each in run_host_rules(read_host(dict(texts))))
+
+
+def test_settings_of_network_manager_that_leave_a_rail_down_are_found(tmp_path: Path) -> None:
+    texts = texts_of(spec_of("eos").replace("wiring: rack", "wiring: rack, os: rhel-9", 1), tmp_path)
+    assert list(run_host_rules(read_host(texts))) == []
+    name = next(each for each in texts if each.endswith("rail0.nmconnection"))
+    for pattern, other in (
+        ("autoconnect=true", "autoconnect=false"), ("method=manual", "method=auto"),
+        ("priority 1000", "priority 40000"), ("options=table=100", "options=table=7"),
+    ):  # fmt: skip
+        changed = {**texts, name: texts[name].replace(pattern, other, 1)}
+        lines = changed[name].split("\n")
+        found = [each for each in run_host_rules(read_host(changed)) if each.file.endswith(name)]
+        assert any(other in lines[each.line - 1] for each in found), (pattern, found)
 
 
 @pytest.mark.parametrize(("file", "pattern", "text", "words"), ELSEWHERE)

@@ -194,7 +194,55 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
+_NETWORK_LEAVES = {
+    "Link.MTUBytes": "mtu", "Network.Address": "ipv4", "Address.Address": "ipv4", "Network.DHCP": "dhcp4",
+    "Network.IPv6AcceptRA": "accept_ra", "Network.Gateway": "route[0.0.0.0/0]",
+}  # fmt: skip
+_TRUTHS = {"yes": "true", "true": "true", "on": "true", "ipv4": "true", "no": "false", "false": "false"}
+_PARTS = {
+    "Route": ("Destination", "Gateway", "Table", "Metric"),
+    "RoutingPolicyRule": ("From", "Table", "Priority"),
+}
+"""Section of a .network file -> its keys with meaning, the one that names its fact first."""
+
+
+def _read_network(reading: Reading, file: str, text: str) -> None:
+    """Read the addresses, routes and rules of a port that systemd-networkd has (systemd.network(5))."""
+    lines = list(words.setting_lines(text))
+    name = next((value for _, key, value, _ in lines if key == "Match.Name" and "*" not in value), "")
+    parts: list[tuple[str, dict[str, str], int]] = []
+    for number, key, value, line in lines:
+        section, _, setting = key.partition(".")
+        if not name or key == "Match.Name":
+            continue
+        if section in _PARTS and setting in _PARTS[section]:
+            if not parts or parts[-1][0] != section or setting in parts[-1][1]:
+                parts.append((section, {}, number))
+            parts[-1][1][setting] = value
+        elif leaf := _NETWORK_LEAVES.get(key):
+            leaf = "ipv6" if leaf == "ipv4" and ":" in value else leaf
+            stated = (
+                f"via {value}"
+                if leaf.startswith("route[")
+                else words.parse_decimal(_TRUTHS.get(value, value))
+            )
+            reading.put(f"interface[{name}]/{leaf}", stated, file, number)
+        else:
+            reading.unknown.append((file, number, line))
+    for section, values, number in parts:
+        named, *rest = _PARTS[section]
+        kind = "rule" if section == "RoutingPolicyRule" else "main_route" if "Metric" in values else "route"
+        stated = " ".join(
+            f"{_WORDS.get(each, each.lower())} {values[each]}" for each in rest if each in values
+        )
+        reading.put(f"interface[{name}]/{kind}[{values.get(named, '0.0.0.0/0')}]", stated, file, number)
+
+
+_WORDS = {"Gateway": "via"}
+
+
 READERS: Mapping[str, words.Reader] = {
+    "etc/systemd/network/*.network": _read_network,
     "etc/systemd/network/*.link": _read_link,
     words.mark_path(RDMA_NAMES, "*"): words.each_line(
         r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '

@@ -12,6 +12,7 @@ NAMES = frozenset(("nccl", "netplan", "rccl", *(path for path in READERS if "/" 
 NAMED = outputs.NAMED
 COMMENTS = "#"
 _ROOTS = ("etc", "usr", "lib", "opt", "run")
+_OF_ANY_SYSTEM = ("etc/sysctl.d/*", "etc/modprobe.d/*", "etc/systemd/network/*.network")
 _NETPLAN = re.compile(r"^network:\s*(?:#.*)?$", re.MULTILINE)
 _NCCL = re.compile(r"^(?:export )?(?:NCCL|RCCL)_[A-Z0-9_]+=", re.MULTILINE)
 _KEYFILE = re.compile(r"^\[connection\]\s*$", re.MULTILINE)
@@ -36,6 +37,11 @@ def host_path(path: str, text: str) -> str | None:
     if "[connection]" in text and _KEYFILE.search(text):
         return f"etc/NetworkManager/system-connections/{name}"
     return nccl.FILE if "CCL_" in text and _NCCL.search(text) else outputs.output_path(path, text)
+
+
+def is_of_any_system(file: str) -> bool:
+    """Return whether switches that run Linux have such files too, so that one alone shows no host."""
+    return "fabricc" not in file and any(fnmatchcase(file, pattern) for pattern in _OF_ANY_SYSTEM)
 
 
 @lru_cache(maxsize=4096)

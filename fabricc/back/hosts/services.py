@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -160,7 +161,20 @@ def _read_apply(reading: Reading, file: str, text: str) -> None:
             reading.put("apply/system", line.removeprefix(_SYSTEM_LINE), file, number)
 
 
+_NEVER = re.compile(r"blacklist\s+(\S+)|install\s+(\S+)\s+/(?:usr/)?s?bin/(?:true|false)")
+
+
+def _read_modprobe(reading: Reading, file: str, text: str) -> None:
+    """Read which modules are never loaded by themselves (modprobe.d(5)); options are of no interest here."""
+    for number, line in words.statement_lines(text):
+        if found := _NEVER.fullmatch(line):
+            reading.put(f"modprobe[{(found[1] or found[2]).replace('-', '_')}]", line, file, number)
+        else:
+            reading.unknown.append((file, number, line))
+
+
 READERS: Mapping[str, words.Reader] = {
+    "etc/modprobe.d/*.conf": _read_modprobe,
     LIMITS: words.each_line(r"(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", r"limit[\1]/\2/\3", r"\4"),
     SERVICE_LIMITS: _read_service_limits,
     MODULES: words.each_line(r"(.*)", r"module[\1]", "load"),
