@@ -20,8 +20,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import suggest_name
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.nos_names import explain_release, explain_system
-from fabricc.catalog.support import find_flavor, nearest_release
+from fabricc.catalog.support import explain_release, explain_system, find_flavor, nearest_release
 from fabricc.cli import example as example_repository
 from fabricc.cli import options, output, words
 from fabricc.cli.first_spec import DEFAULTS, INFINIBAND, NETWORKS, SEGMENTS, Answers, fit_spec, systems_of

@@ -8,8 +8,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.nos_names import explain_release, name_systems
-from fabricc.catalog.support import find_flavor, load_flavors, nearest_release
+from fabricc.catalog.support import explain_release, find_flavor, load_flavors, name_systems, nearest_release
 from fabricc.compiler.compiled import compile_spec
 
 SPEC = """\

@@ -16,7 +16,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.catalog import library
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import TABLE_MTU_BYTES, Catalog
-from fabricc.catalog.nos_names import explain_system
+from fabricc.catalog.support import explain_system
 from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog import support
 from fabricc.catalog.library import find_titled_name, suggest_name
 from fabricc.catalog.model import CARD_MODE, DPU_MODE, Catalog, HostModel, SwitchModel
-from fabricc.catalog.nos_names import explain_release, explain_system
 from fabricc.catalog.optics import Reach, find_reach, load_reaches, longest_reach
+from fabricc.catalog.support import explain_release, explain_system
 from fabricc.fabric.design import TierPlan
 from fabricc.fabric.shape import PortLayout, Slot, TierName
 from fabricc.front.planning.topology.layout import cage_count
