@@ -107,6 +107,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         Harm("loops", "does not add its AS number to paths: no loop is detected"),
     ),
     (
+        re.compile(r"setting\[(?:ipv[46] )?allowas-in\]"),
+        _is_on,
+        Harm("loops", "accepts routes that begin with its own AS number: they come back to it"),
+    ),
+    (
         re.compile(r"setting\[ipv[46] route-server-client\]"),
         _is_on,
         Harm("routes", "announces next hops and paths of others unchanged, as a route server"),

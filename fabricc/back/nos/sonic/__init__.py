@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
@@ -23,7 +24,13 @@ from fabricc.back.nos.sonic import (
     services_rows,
     tenants,
 )
-from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
+from fabricc.back.nos.sonic.consumers import (
+    FRR_FILE,
+    explain_misspelled,
+    lost_rows,
+    unread_lines,
+    unread_tables,
+)
 from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.odd_rows import find_odd_rows
@@ -204,9 +211,16 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)
         place = config_db.find_condition(text, why) or (file, row.line)
         reading.put(f"unread[{name}]", ", ".join(reasons), *place)
-    for service, line in config_db.dropping_groups(text, raw):
+    for unknown in [*reading.unknown]:
+        name, why = explain_misspelled(unknown[2], raw) if unknown[0] == file else ("", "")
+        if name and f"unread[{name}]" not in reading.facts:
+            reading.put(f"unread[{name}]", why, file, unknown[1])
+    for name, key, why, other in lost_rows(raw, text):
+        line = other or config_db.line_of_keys(text, name, key)
+        reading.put(f"unread[{name}{key and f'|{key}'}]", why, file, line)
+    for service, line in control_plane.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
-    for odd in find_odd_rows(raw):
+    for odd in chain(find_odd_rows(raw), control_plane.find_odd_access(raw)):
         line = config_db.line_of_keys(text, odd.table, odd.key, odd.field, item=odd.item)
         reading.unknown.append(Unplanned(file, line, odd.text))
     return document

@@ -222,35 +222,6 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
     return found
 
 
-_TRAPS = {
-    "bgp": "queue4_group1", "bfd": "", "arp_req": "queue4_group2", "lldp": "queue4_group3", "ip2me": "queue1_group1",
-}  # fmt: skip
-"""Services of the CPU -> the group of their trap in copp_cfg.json of the image, where CONFIG_DB has no own trap."""
-
-
-def dropping_groups(text: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield each service whose packets a group of CoPP drops before they reach the CPU, and the line of the reason.
-
-    A group drops by its action, by that of its green packets, or at a rate of 0 whose red packets it drops; CONFIG_DB
-    overrides the rows of the image (sonic-copp.yang, files/image_config/copp/copp_cfg.j2 of sonic-buildimage).
-    """
-    traps, groups = tables.get("COPP_TRAP"), tables.get("COPP_GROUP")
-    if not isinstance(groups, dict):
-        return
-    rows = [row for row in traps.values() if isinstance(row, dict)] if isinstance(traps, dict) else []
-    for service, group in _TRAPS.items():
-        own = [row for row in rows if service in str(row.get("trap_ids", "")).split(",")]
-        name = str(own[0].get("trap_group", group)) if own else group
-        row = groups.get(name)
-        if not isinstance(row, dict):
-            continue
-        drops = {each for each in ("trap_action", "green_action") if row.get(each) == "drop"}
-        if row.get("red_action") == "drop" and str(row.get("cir")) == "0":
-            drops.add("cir")
-        if drops:
-            yield service, line_of_keys(text, "COPP_GROUP", name, min(drops))
-
-
 def line_of_keys(text: str, *keys: str, item: str = "") -> int:
     """Return the line of the last of these keys, each below the one before, or of an item of its list."""
     at = 0
@@ -267,13 +238,14 @@ _DISABLED = ("disabled", "always_disabled")
 
 
 def state_lldp(text: str, reading: Reading) -> None:
-    """State that the container of lldpd does not run; nothing is stated where it does, as by default."""
-    keys = _LLDP.split("|")
-    found: Any = parse_json(text)
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    if found in _DISABLED:
-        reading.put("lldp/enabled", "false", FILE, line_of_keys(text, *keys))
+    """State that lldpd does not run, or sends nothing; nothing is stated where it does, as by default."""
+    for place, off in ((_LLDP, _DISABLED), ("LLDP|GLOBAL|enabled", ("false",))):  # sonic-lldp.yang
+        keys = place.split("|")
+        found: Any = parse_json(text)
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if found in off:
+            reading.put("lldp/enabled", "false", FILE, line_of_keys(text, *keys))
 
 
 def _row_nodes(

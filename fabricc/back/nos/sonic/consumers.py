@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -180,6 +182,71 @@ def unread_tables(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str
             yield table, here[0].row, f"nothing in {release} does"
         for why in {why: None for one in readers for why in refuted_conditions(one, tables)}:
             yield table, here[0].row, why
+
+
+_STRANGE = re.compile(r"table (\w+)|(\w+)\|(\S+) (\S+): .*", re.DOTALL)
+_ALIKE = 0.88
+"""How much of a misspelled name is right, at least."""
+
+
+def explain_misspelled(text: str, tables: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name of a strange entry that no daemon reads, and why: it resembles one that is not stated."""
+    match = _STRANGE.fullmatch(text)
+    if match is None:
+        return "", ""
+    whole, table, key, field = match.groups()
+    near = _resembled(whole or table, field or "")
+    row = _rows(tables, table).get(key)
+    stated = [*tables] if whole else [*row] if isinstance(row, dict) else []
+    if near in ("", field, whole) or near in stated:
+        return "", ""
+    return whole or f"{table} {field}", f"no daemon reads it, it is {near}"
+
+
+@lru_cache(1 << 10)
+def _resembled(table: str, field: str) -> str:
+    """Return the field of a table, or without a field the table, that a name resembles; "" for none."""
+    known = load_consumers()
+    every = {**known.found, **known.tables}
+    names = {each for one in every.get(table, ()) for each in one.fields or ()} if field else {*every}
+    folded = {each.casefold(): each for each in names}
+    near = get_close_matches((field or table).casefold(), folded, 1, _ALIKE)
+    return folded[near[0]] if near else ""
+
+
+_PARTS = (
+    *(
+        (name, "PORT")
+        for name in ("INTERFACE", "PORT_QOS_MAP", "PFC_WD", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
+    ),
+    ("ACL_RULE", "ACL_TABLE"),
+)
+"""Tables whose keys begin with those of another one."""
+_TOP_KEY = re.compile(r'^([ \t]*)"(\w+)"[ \t]*:', re.MULTILINE)
+
+
+def lost_rows(tables: Mapping[str, Any], text: str) -> Iterator[tuple[str, str, str, int]]:
+    """Yield tables, or the first of their rows, without effect: key, reason, and line where it is another one's."""
+    for table, above in _PARTS:
+        known = _rows(tables, above)
+        for key in _rows(tables, table) if known else ():
+            names = [
+                each for each in key.partition("|")[0].split(",") if "Ethernet" in each[:8] or above != "PORT"
+            ]
+            if any(each not in known for each in names):
+                yield table, key, f"{above} has no such row", 0
+                break
+    indent = match[1] if (match := _TOP_KEY.search(text)) else ""
+    places = [(match[2], match.start(2)) for match in _TOP_KEY.finditer(text) if match[1] == indent]
+    for name, count in Counter(name for name, _ in places).items() if len(places) > len(tables) else ():
+        if count > 1 and name in tables:
+            first, *_, last = (text.count("\n", 0, at) + 1 for each, at in places if each == name)
+            yield f"{name} at line {first}", "", "this one replaces it", last
+
+
+def _rows(tables: Mapping[str, Any], name: str) -> Mapping[str, object]:
+    rows = tables.get(name)
+    return rows if isinstance(rows, dict) else {}
 
 
 def refuted_conditions(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:

@@ -14,14 +14,25 @@ from fnmatch import fnmatchcase
 from ipaddress import IPv4Interface, IPv6Interface, collapse_addresses, ip_interface
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.nos.sonic.config_db import Row, Table, Tables, report_strange, rows_of, value_of
+from fabricc.back.nos.sonic.config_db import (
+    Row,
+    Table,
+    Tables,
+    line_of_keys,
+    report_strange,
+    rows_of,
+    value_of,
+)
 from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
+from fabricc.back.nos.sonic.odd_rows import odd_field, odd_lack, table_rows
+from fabricc.base.documents.document import clip
 from fabricc.base.numbers import whole_number
 from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fabricc.back.nos.sonic.odd_rows import OddRow, Rows
     from fabricc.back.reading import Document, Scope
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.routing import Session
@@ -276,3 +287,117 @@ def _versions_of(rule: Mapping[str, Any]) -> set[int]:
         for version, field in SOURCE.items()
         if rule.get(field) or stated == ETHER_TYPE[version].lower()
     }
+
+
+_TRAPS = {
+    "bgp": "queue4_group1", "bfd": "", "arp_req": "queue4_group2", "lldp": "queue4_group3", "ip2me": "queue1_group1",
+}  # fmt: skip
+"""Services of the CPU -> the group of their trap in copp_cfg.json of the image, where CONFIG_DB has no own trap."""
+
+
+_LEAST = 10
+"""Packets per second below which the neighbors of a switch of a fabric are lost; the image has 600 and more."""
+
+
+def dropping_groups(text: str, tables: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield each service whose packets a group of CoPP drops before they reach the CPU, and the line of the reason.
+
+    A group drops by its action, by that of its green packets, or at a rate near 0 whose red packets it drops; CONFIG_DB
+    overrides the rows of the image (sonic-copp.yang, files/image_config/copp/copp_cfg.j2 of sonic-buildimage).
+    """
+    traps, groups = tables.get("COPP_TRAP"), tables.get("COPP_GROUP")
+    if not isinstance(groups, dict):
+        return
+    rows = [row for row in traps.values() if isinstance(row, dict)] if isinstance(traps, dict) else []
+    for service, group in _TRAPS.items():
+        own = [row for row in rows if service in str(row.get("trap_ids", "")).split(",")]
+        name = str(own[0].get("trap_group", group)) if own else group
+        row = groups.get(name)
+        if not isinstance(row, dict):
+            continue
+        drops = {each for each in ("trap_action", "green_action") if row.get(each) == "drop"}
+        rate = whole_number(str(row.get("cir")))
+        if row.get("red_action") == "drop" and rate is not None and rate < _LEAST:
+            drops.add("cir")
+        if drops:
+            yield service, line_of_keys(text, "COPP_GROUP", name, min(drops))
+
+
+_SSH = "22"
+_REMOTE = {"tacacs+": "TACPLUS", "radius": "RADIUS"}
+_LISTED = ("SSH", "SNMP", "NTP")
+_SERVICES = (*_LISTED, "EXTERNAL_CLIENT", "ANY")
+"""Services of control-plane lists; caclmgrd passes over all others (sonic-host-services, ACL_SERVICES)."""
+_WORDS = re.compile(r"[A-Z]+")
+_UNCHECKED = (
+    ("TELEMETRY", "client_auth", "false"), ("GNMI", "client_auth", "false"), ("RESTAPI", "client_auth", "false"),
+    ("RESTAPI", "allow_insecure", "true"),
+)  # fmt: skip
+"""Settings by which an interface accepts clients without a certificate (restapi.sh, gnmi-native.sh)."""
+
+
+def find_odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield rows by which a list protects nothing, nobody logs in, or everybody reads."""
+    lists = table_rows(tables, "ACL_TABLE")
+    guarded: set[str] = set()
+    for key, row in lists.items():
+        services = row.get("services")
+        services = [services] if isinstance(services, str) else services if isinstance(services, list) else []
+        services = [*map(str, services)]
+        if not services:
+            continue
+        guarded |= set(services) if row.get("type") == "CTRLPLANE" else set()
+        if row.get("type") != "CTRLPLANE":
+            yield odd_field(
+                "ACL_TABLE", key, row, "type", "caclmgrd passes over the list, which is for services"
+            )
+        elif unknown := [each for each in services if each not in _SERVICES and each.isidentifier()]:
+            yield odd_field("ACL_TABLE", key, row, "services", f"caclmgrd does not know {clip(unknown[0])}")
+        named = set(_WORDS.findall(key.upper())) & set(_LISTED)
+        if len(named) == 1 and named.isdisjoint(services) and set(services) <= set(_LISTED):
+            yield odd_field("ACL_TABLE", key, row, "services", f"the list does not protect {min(named)}")
+    for key, row in table_rows(tables, "SSH_SERVER").items():
+        ports = [each.strip() for each in str(row.get("ports") or _SSH).split(",")]
+        if "SSH" in guarded and any(port != _SSH for port in ports):
+            effect = f"the list for SSH, which is for port {_SSH}, does not protect it"
+            yield odd_field("SSH_SERVER", key, row, "ports", effect)
+        if row.get("permit_root_login") == "yes":
+            yield odd_field("SSH_SERVER", key, row, "permit_root_login", "root logs in over the network")
+    for name, field, value in _UNCHECKED:
+        for key, row in table_rows(tables, name).items():
+            if row.get(field) == value:
+                yield odd_field(name, key, row, field, "clients need no certificate")
+    yield from _odd_order(tables, lists)
+    yield from _odd_logins(tables)
+    for key, row in table_rows(tables, "SNMP_USER").items():
+        if str(row.get("SNMP_USER_TYPE")).lower() == "noauthnopriv":
+            yield odd_field("SNMP_USER", key, row, "SNMP_USER_TYPE", "everyone who knows its name reads")
+
+
+def _odd_logins(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield methods of login whose servers are not there (sonic-host-services, common-auth-sonic.j2)."""
+    for key, row in table_rows(tables, "AAA").items():
+        methods = [each for each in str(row.get("login", "")).split(",") if each]
+        remote = [each for each in methods if each in _REMOTE]
+        missing = [each for each in remote if not table_rows(tables, f"{_REMOTE[each]}_SERVER")]
+        if key == "authentication" and missing and missing == methods:
+            yield odd_field("AAA", key, row, "login", "nobody but root logs in: no such server is stated")
+        for each in remote if key == "authentication" else ():
+            table = f"{_REMOTE[each]}_SERVER"
+            common = table_rows(tables, _REMOTE[each]).get("global", {}).get("passkey")
+            for name, server in table_rows(tables, table).items():
+                if not (server.get("passkey") or common):
+                    yield odd_lack(table, name, "passkey", "no login by it succeeds")
+
+
+def _odd_order(tables: Mapping[str, Any], lists: Rows) -> Iterator[OddRow]:
+    """Yield rules of a control-plane list that another one of the same priority replaces (caclmgrd, acl_rules)."""
+    found: dict[tuple[str, str], str] = {}
+    for key, row in table_rows(tables, "ACL_RULE").items():
+        name, priority = key.partition("|")[0], str(row.get("PRIORITY", ""))
+        if lists.get(name, {}).get("type") == "CTRLPLANE" and priority:
+            first = found.setdefault((name, priority), key)
+            if first != key:
+                yield odd_field(
+                    "ACL_RULE", key, row, "PRIORITY", f"{first}, which has the same, is passed over"
+                )

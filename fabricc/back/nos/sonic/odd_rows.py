@@ -34,11 +34,12 @@ class OddRow(NamedTuple):
 
 def find_odd_rows(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield the rows that contradict others, or that turn off what a fabric needs."""
-    for find in (_odd_ports, _odd_system, _odd_services, _odd_access, _odd_treatment, _odd_buffers):
+    for find in (_odd_ports, _odd_system, _odd_services, _odd_marks, _odd_treatment, _odd_buffers):
         yield from find(tables)
 
 
-def _rows(tables: Mapping[str, Any], name: str) -> Rows:
+def table_rows(tables: Mapping[str, Any], name: str) -> Rows:
+    """Return the rows of a table."""
     rows = tables.get(name)
     return {key: row for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
 
@@ -47,14 +48,16 @@ def _number(row: Mapping[str, Any], field: str) -> int | None:
     return whole_number(str(row.get(field, "")))
 
 
-def _state(table: str, key: str, row: Mapping[str, Any], field: str, effect: str) -> OddRow:
+def odd_field(table: str, key: str, row: Mapping[str, Any], field: str, effect: str) -> OddRow:
+    """Return that a field has a value with an effect."""
     value = row.get(field)
     shown = clip(",".join(map(str, value)) if isinstance(value, list) else str(value))
     item = str(value[0]) if isinstance(value, list) and value else ""
     return OddRow(f"{table}|{key} {field}: {shown}, so {effect}", table, key, field, item)
 
 
-def _lack(table: str, key: str, field: str, effect: str) -> OddRow:
+def odd_lack(table: str, key: str, field: str, effect: str) -> OddRow:
+    """Return that a row without a field has an effect."""
     return OddRow(f"{table}|{key} without {field}, so {effect}", table, key)
 
 
@@ -66,11 +69,12 @@ _FIRE_CODE = 50_000
 """The fastest ports with the Fire code, `fc` of sonic-port.yang, in Mb/s (IEEE 802.3, clause 74)."""
 _NAME = re.compile(r"Ethernet(\d{1,9})")
 _MODE = re.compile(r"(?:^|\+)(\d{1,9})x")
+_SPEEDS = re.compile(r"(\d{1,9})G")
 
 
 def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     aliases: dict[str, str] = {}
-    ports = _rows(tables, "PORT")
+    ports = table_rows(tables, "PORT")
     for name, row in ports.items():
         alias = str(row.get("alias", ""))
         if alias and aliases.setdefault(alias, name) != name:
@@ -83,18 +87,20 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             continue
         lanes = [each for each in str(row.get("lanes", "")).split(",") if each]
         if lanes and speed > _PER_LANE * len(lanes):
-            yield _state("PORT", name, row, "lanes", f"no lane carries its share of {speed // 1000} Gb/s")
+            yield odd_field("PORT", name, row, "lanes", f"no lane carries its share of {speed // 1000} Gb/s")
         if row.get("fec") == "fc" and speed > _FIRE_CODE:
-            yield _state("PORT", name, row, "fec", f"no link of {speed // 1000} Gb/s comes up")
+            yield odd_field("PORT", name, row, "fec", f"no link of {speed // 1000} Gb/s comes up")
         advertised = str(row.get("adv_speeds") or "all")
         if row.get("autoneg") == "on" and advertised != "all" and str(speed) not in advertised.split(","):
-            yield _state("PORT", name, row, "adv_speeds", f"the link does not get its {speed // 1000} Gb/s")
+            yield odd_field(
+                "PORT", name, row, "adv_speeds", f"the link does not get its {speed // 1000} Gb/s"
+            )
     yield from _odd_cages(tables, ports)
 
 
 def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
     """Yield cages that are split into more ports than their mode has (sonic-utilities, config_mgmt.py)."""
-    modes = _rows(tables, "BREAKOUT_CFG")
+    modes = table_rows(tables, "BREAKOUT_CFG")
     cages = {int(match[1]): key for key in modes if (match := _NAME.fullmatch(key)) is not None}
     places = sorted(cages)
     found = Counter[int]()
@@ -110,7 +116,11 @@ def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
         allowed = sum(map(int, _MODE.findall(str(row.get("brkout_mode", "")))))
         if allowed and found[place] > allowed:
             effect = f"only {allowed} of the {found[place]} ports exist after the next change of the mode"
-            yield _state("BREAKOUT_CFG", key, row, "brkout_mode", effect)
+            yield odd_field("BREAKOUT_CFG", key, row, "brkout_mode", effect)
+        speeds = set(_SPEEDS.findall(str(row.get("brkout_mode", ""))))
+        speed = _number(ports.get(key, {}), "speed")
+        if speeds and speed and str(speed // 1000) not in speeds:
+            yield odd_field("BREAKOUT_CFG", key, row, "brkout_mode", f"it has no {speed // 1000} Gb/s")
 
 
 _MODEL = re.compile(r"x86_64-[a-z]+_[a-z]*?(\d{4,})")
@@ -127,29 +137,29 @@ _LENGTH = re.compile(r"\d+m")
 
 
 def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    for key, row in _rows(tables, "DEVICE_METADATA").items():
+    for key, row in table_rows(tables, "DEVICE_METADATA").items():
         if row.get("switch_type") == "voq" and "SYSTEM_PORT" not in tables:
             effect = "orchagent waits for the system ports of a chassis"
-            yield _state("DEVICE_METADATA", key, row, "switch_type", effect)
+            yield odd_field("DEVICE_METADATA", key, row, "switch_type", effect)
         model = _MODEL.match(str(row.get("platform", "")))
         if model and row.get("hwsku") and model[1] not in str(row["hwsku"]):
             effect = f"the image has no files of it for the platform {clip(str(row['platform']))}"
-            yield _state("DEVICE_METADATA", key, row, "hwsku", effect)
-    for key, row in _rows(tables, "CABLE_LENGTH").items():
+            yield odd_field("DEVICE_METADATA", key, row, "hwsku", effect)
+    for key, row in table_rows(tables, "CABLE_LENGTH").items():
         for port, length in row.items():
             if not _LENGTH.fullmatch(str(length)):
-                yield _state("CABLE_LENGTH", key, row, port, "buffermgrd finds no headroom for it")
-    for key, row in _rows(tables, "FEATURE").items():
-        if key in _CONTAINERS and row.get("state") in _OFF and _rows(tables, "PORT"):
-            yield _state("FEATURE", key, row, "state", _CONTAINERS[key])
-    for key, row in _rows(tables, "LOOPBACK_INTERFACE").items():
+                yield odd_field("CABLE_LENGTH", key, row, port, "buffermgrd finds no headroom for it")
+    for key, row in table_rows(tables, "FEATURE").items():
+        if key in _CONTAINERS and row.get("state") in _OFF and table_rows(tables, "PORT"):
+            yield odd_field("FEATURE", key, row, "state", _CONTAINERS[key])
+    for key, row in table_rows(tables, "LOOPBACK_INTERFACE").items():
         if key == "Loopback0" and str(row.get("vrf_name") or "default") != "default":
             effect = "the default VRF has no loopback to announce"
-            yield _state("LOOPBACK_INTERFACE", key, row, "vrf_name", effect)
+            yield odd_field("LOOPBACK_INTERFACE", key, row, "vrf_name", effect)
         elif key == "Loopback0" and not any(
             each.startswith("Loopback0|") for each in tables["LOOPBACK_INTERFACE"]
         ):
-            yield _lack(
+            yield odd_lack(
                 "LOOPBACK_INTERFACE", key, "an address", "the switch has no address that outlasts a link"
             )
 
@@ -162,44 +172,59 @@ _ALL = (".*", ".+", ".", "^")
 
 def _odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield services that do not run, or that send to nobody (rsyslog.conf.j2, chrony.conf.j2, ntp.conf.j2)."""
-    isolated = str(_rows(tables, "MGMT_VRF_CONFIG").get("vrf_global", {}).get("mgmtVrfEnabled")) == "true"
-    for key, row in _rows(tables, "MGMT_PORT").items():
+    isolated = (
+        str(table_rows(tables, "MGMT_VRF_CONFIG").get("vrf_global", {}).get("mgmtVrfEnabled")) == "true"
+    )
+    for key, row in table_rows(tables, "MGMT_PORT").items():
         if row.get("admin_status") == "down":
-            yield _state("MGMT_PORT", key, row, "admin_status", "nothing reaches its management")
+            yield odd_field("MGMT_PORT", key, row, "admin_status", "nothing reaches its management")
     for name in _SERVERS:
-        for key, row in _rows(tables, name).items():
+        for key, row in table_rows(tables, name).items():
             if row.get("vrf") == "mgmt" and not isolated and "MGMT_VRF_CONFIG" not in tables:
-                yield _state(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
+                yield odd_field(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
     yield from _odd_clocks(tables, isolated=isolated)
     mine = _own_addresses(tables)
-    for key, row in _rows(tables, "SYSLOG_SERVER").items():
+    for key, row in table_rows(tables, "SYSLOG_SERVER").items():
         source = _address(str(row.get("source", "")))
         if row.get("severity") == "none":
-            yield _state("SYSLOG_SERVER", key, row, "severity", "nothing is logged there")
+            yield odd_field("SYSLOG_SERVER", key, row, "severity", "nothing is logged there")
         if source is not None and mine and source not in mine:
-            yield _state("SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody")
+            yield odd_field(
+                "SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody"
+            )
+        apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
+        if apart and row.get("vrf", "default") == "default" and source is None:
+            yield odd_field("SYSLOG_SERVER", key, row, "vrf", "its packets leave by ports of the fabric")
         if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
-            yield _state("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
+            yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
 
 
 def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow]:
-    for key, row in _rows(tables, "NTP").items():
+    for key, row in table_rows(tables, "NTP").items():
         source = str(row.get("src_intf") or "eth0")
         if isolated and row.get("vrf") == "default" and source == "eth0":
-            yield _state("NTP", key, row, "vrf", "its packets do not leave by eth0, which is in another VRF")
+            yield odd_field(
+                "NTP", key, row, "vrf", "its packets do not leave by eth0, which is in another VRF"
+            )
         elif isolated and row.get("vrf") == "mgmt" and source != "eth0" and not source.startswith("eth"):
-            yield _state(
+            yield odd_field(
                 "NTP", key, row, "src_intf", "its packets leave from an address outside of their VRF"
             )
-    servers = _rows(tables, "NTP_SERVER")
+    servers = table_rows(tables, "NTP_SERVER")
     off = [key for key, row in servers.items() if row.get("admin_state") == "disabled"]
     for key in off if len(off) == len(servers) else ():
-        yield _state("NTP_SERVER", key, servers[key], "admin_state", "the clock follows no server")
+        yield odd_field("NTP_SERVER", key, servers[key], "admin_state", "the clock follows no server")
+    keys = table_rows(tables, "NTP_KEY")
+    checked = table_rows(tables, "NTP").get("global", {}).get("authentication") == "enabled"
     for key, row in servers.items():
+        if checked and row.get("key") and str(row["key"]) not in keys:
+            yield odd_field(
+                "NTP_SERVER", key, row, "key", "no row of NTP_KEY has it, and the clock does not follow"
+            )
         other = str(row.get("resolve_as") or key)
         stated, used = _address(key), _address(other)
         if stated is not None and used is not None and stated != used:
-            yield _state("NTP_SERVER", key, row, "resolve_as", "the clock follows another server")
+            yield odd_field("NTP_SERVER", key, row, "resolve_as", "the clock follows another server")
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
@@ -212,95 +237,36 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 
 def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:
     """Return the addresses of all interfaces; none where the management port gets its own from a server."""
-    if not _rows(tables, "MGMT_INTERFACE"):
+    if not table_rows(tables, "MGMT_INTERFACE"):
         return set()
     texts = (
         key.partition("|")[2].partition("/")[0]
         for name in tables
         if name.endswith("INTERFACE")
-        for key in _rows(tables, name)
+        for key in table_rows(tables, name)
     )
     return {address for text in texts if (address := _address(text)) is not None}
-
-
-# --- access -------------------------------------------------------------------------------------------
-
-_SSH = "22"
-_REMOTE = {"tacacs+": "TACPLUS", "radius": "RADIUS"}
-_LISTED = ("SSH", "SNMP", "NTP")
-_WORDS = re.compile(r"[A-Z]+")
-
-
-_UNCHECKED = (
-    ("TELEMETRY", "client_auth", "false"), ("GNMI", "client_auth", "false"), ("RESTAPI", "client_auth", "false"),
-    ("RESTAPI", "allow_insecure", "true"),
-)  # fmt: skip
-"""Settings by which an interface accepts clients without a certificate (restapi.sh, gnmi-native.sh)."""
-
-
-def _odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield rows by which a list protects nothing, nobody logs in, or everybody reads."""
-    lists = _rows(tables, "ACL_TABLE")
-    guarded: set[str] = set()
-    for key, row in lists.items():
-        services = row.get("services")
-        services = [services] if isinstance(services, str) else services if isinstance(services, list) else []
-        services = [*map(str, services)]
-        if not services:
-            continue
-        guarded |= set(services) if row.get("type") == "CTRLPLANE" else set()
-        if row.get("type") != "CTRLPLANE":
-            yield _state(
-                "ACL_TABLE", key, row, "type", "caclmgrd passes over the list, which is for services"
-            )
-        named = set(_WORDS.findall(key.upper())) & set(_LISTED)
-        if len(named) == 1 and named.isdisjoint(services) and set(services) <= set(_LISTED):
-            yield _state("ACL_TABLE", key, row, "services", f"the list does not protect {min(named)}")
-    for key, row in _rows(tables, "SSH_SERVER").items():
-        ports = [each.strip() for each in str(row.get("ports") or _SSH).split(",")]
-        if "SSH" in guarded and any(port != _SSH for port in ports):
-            effect = f"the list for SSH, which is for port {_SSH}, does not protect it"
-            yield _state("SSH_SERVER", key, row, "ports", effect)
-    for name, field, value in _UNCHECKED:
-        for key, row in _rows(tables, name).items():
-            if row.get(field) == value:
-                yield _state(name, key, row, field, "clients need no certificate")
-    yield from _odd_logins(tables)
-    yield from _odd_marks(tables)
-    for key, row in _rows(tables, "SNMP_USER").items():
-        if str(row.get("SNMP_USER_TYPE")).lower() == "noauthnopriv":
-            yield _state("SNMP_USER", key, row, "SNMP_USER_TYPE", "everyone who knows its name reads")
-
-
-def _odd_logins(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield methods of login whose servers are not there (sonic-host-services, common-auth-sonic.j2)."""
-    for key, row in _rows(tables, "AAA").items():
-        methods = [each for each in str(row.get("login", "")).split(",") if each]
-        remote = [each for each in methods if each in _REMOTE]
-        missing = [each for each in remote if not _rows(tables, f"{_REMOTE[each]}_SERVER")]
-        if key == "authentication" and missing and missing == methods:
-            yield _state("AAA", key, row, "login", "nobody but root logs in: no such server is stated")
 
 
 def _odd_marks(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield rules that write another code point on RoCE than one of a class with PFC."""
     lossless = {
         each
-        for row in _rows(tables, "PORT_QOS_MAP").values()
+        for row in table_rows(tables, "PORT_QOS_MAP").values()
         for each in str(row.get("pfc_enable")).split(",")
     }
     points = {
         dscp
-        for row in _rows(tables, "DSCP_TO_TC_MAP").values()
+        for row in table_rows(tables, "DSCP_TO_TC_MAP").values()
         for dscp, each in row.items()
         if str(each) in lossless
     }
-    for key, row in _rows(tables, "ACL_RULE").items():
+    for key, row in table_rows(tables, "ACL_RULE").items():
         written = str(row.get("DSCP_ACTION", ""))
         everything = _ACTIONS.issuperset(row) and str(row.get("IP_PROTOCOL", _UDP)) == _UDP
         about = str(row.get("L4_DST_PORT")) == _ROCE or str(row.get("DSCP")) in points or everything
         if written and points and written not in points and about:
-            yield _state("ACL_RULE", key, row, "DSCP_ACTION", "RoCE leaves its class without drops")
+            yield odd_field("ACL_RULE", key, row, "DSCP_ACTION", "RoCE leaves its class without drops")
 
 
 _ROCE = "4791"
@@ -315,24 +281,26 @@ _OUTER = ("SRC_IP", "DST_IP", "L4_SRC_PORT", "L4_DST_PORT")
 
 
 def _odd_treatment(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    for key, row in _rows(tables, "SWITCH_HASH").items():
+    for key, row in table_rows(tables, "SWITCH_HASH").items():
         fields = row.get("ecmp_hash")
         if row.get("ecmp_hash_algorithm") == "RANDOM":
-            yield _state("SWITCH_HASH", key, row, "ecmp_hash_algorithm", "packets of one flow are reordered")
+            yield odd_field(
+                "SWITCH_HASH", key, row, "ecmp_hash_algorithm", "packets of one flow are reordered"
+            )
         names = {str(each) for each in fields} if isinstance(fields, list) else set()
         if any(each.startswith("INNER_") for each in names) and names.isdisjoint(_OUTER):
             effect = "packets without a tunnel, such as those of RoCE, take one path"
-            yield _state("SWITCH_HASH", key, row, "ecmp_hash", effect)
-    for key, row in _rows(tables, "PFC_WD").items():
+            yield odd_field("SWITCH_HASH", key, row, "ecmp_hash", effect)
+    for key, row in table_rows(tables, "PFC_WD").items():
         if row.get("BIG_RED_SWITCH") == "enable":
-            yield _state("PFC_WD", key, row, "BIG_RED_SWITCH", "every lossless queue is stopped")
+            yield odd_field("PFC_WD", key, row, "BIG_RED_SWITCH", "every lossless queue is stopped")
         if key != "GLOBAL" and "detection_time" in row and not _number(row, "restoration_time"):
-            yield _lack("PFC_WD", key, "restoration_time", "a queue that it stops stays stopped")
-    for key, row in _rows(tables, "WRED_PROFILE").items():
+            yield odd_lack("PFC_WD", key, "restoration_time", "a queue that it stops stays stopped")
+    for key, row in table_rows(tables, "WRED_PROFILE").items():
         if str(row.get("wred_green_enable")) == "true" and row.get("ecn") not in (None, "ecn_none"):
             for field in ("green_min_threshold", "green_max_threshold"):
                 if field not in row:
-                    yield _lack("WRED_PROFILE", key, field, "it has the threshold 0 (SAI, saiwred.h)")
+                    yield odd_lack("WRED_PROFILE", key, field, "it has the threshold 0 (SAI, saiwred.h)")
     yield from _odd_bindings(tables)
 
 
@@ -346,12 +314,12 @@ _PAUSING = {
 
 def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield maps that write another code point than a class has, and ports that are slower than their links."""
-    rewritten = _rows(tables, "TC_TO_DSCP_MAP")
-    classes = _rows(tables, "DSCP_TO_TC_MAP")
-    schedulers, ports = _rows(tables, "SCHEDULER"), _rows(tables, "PORT")
-    pausing = {table: _rows(tables, table) for table, _ in _PAUSING.values()}
+    rewritten = table_rows(tables, "TC_TO_DSCP_MAP")
+    classes = table_rows(tables, "DSCP_TO_TC_MAP")
+    schedulers, ports = table_rows(tables, "SCHEDULER"), table_rows(tables, "PORT")
+    pausing = {table: table_rows(tables, table) for table, _ in _PAUSING.values()}
     wrong: set[tuple[str, str]] = set()
-    for key, row in _rows(tables, "PORT_QOS_MAP").items():
+    for key, row in table_rows(tables, "PORT_QOS_MAP").items():
         for priority in filter(None, str(row.get("pfc_enable", "")).split(",")):
             for field, (table, effect) in _PAUSING.items():
                 name = _target(row.get(field))
@@ -368,13 +336,13 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             if written and mine and written not in mine and (name, priority) not in wrong:
                 wrong.add((name, priority))
                 effect = f"packets of class {priority} lose the code point by which others know it"
-                yield _state("TC_TO_DSCP_MAP", name, rewritten[name], priority, effect)
+                yield odd_field("TC_TO_DSCP_MAP", name, rewritten[name], priority, effect)
         speed = _number(ports.get(key, {}), "speed")
         shaper = schedulers.get(_target(row.get("scheduler")), {})
         rate = _number(shaper, "pir")
         if speed and rate and shaper.get("meter_type", "packets") == "bytes" and rate * 8 < speed * 1_000_000:
             effect = "the port sends less than its link carries"
-            yield _state("PORT_QOS_MAP", key, row, "scheduler", effect)
+            yield odd_field("PORT_QOS_MAP", key, row, "scheduler", effect)
 
 
 def _target(value: object) -> str:
@@ -392,39 +360,39 @@ _PACKET = 9216
 
 
 def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    pools, profiles = _rows(tables, "BUFFER_POOL"), _rows(tables, "BUFFER_PROFILE")
+    pools, profiles = table_rows(tables, "BUFFER_POOL"), table_rows(tables, "BUFFER_PROFILE")
     if not pools or not profiles:
         return
     for key, row in profiles.items():
         pool = _target(row.get("pool"))
         if pool and pool not in pools:
-            yield _state("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
+            yield odd_field("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
         if "dynamic_th" not in row and "static_th" not in row and row.get("headroom_type") != "dynamic":
             effect = "it has no limit, without which no profile is created (SAI, saibuffer.h)"
-            yield _lack("BUFFER_PROFILE", key, "dynamic_th", effect)
+            yield odd_lack("BUFFER_PROFILE", key, "dynamic_th", effect)
         limit = _number(row, "static_th")
         if "xoff" in row and limit is not None and limit < _PACKET:
-            yield _state("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
+            yield odd_field("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
     for key, row in pools.items():
         if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
-            yield _state("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
+            yield odd_field("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
     yield from _odd_uses(tables, pools, profiles)
 
 
 def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterator[OddRow]:
     """Yield profiles that ports in use cannot have, and reservations that no pool has room for."""
-    bound, ports = _rows(tables, "PORT_QOS_MAP"), _rows(tables, "PORT")
+    bound, ports = table_rows(tables, "PORT_QOS_MAP"), table_rows(tables, "PORT")
     up = {name for name, row in ports.items() if row.get("admin_status") == "up"}
     paused = {
         name: set(filter(None, str(row.get("pfc_enable", "")).split(","))) for name, row in bound.items()
     }
     entered = {
-        str(each) for row in _rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
+        str(each) for row in table_rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
     }
     reserved = Counter[str]()
     needed: dict[str, set[str]] = {}
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
-        for key, row in _rows(tables, table).items():
+        for key, row in table_rows(tables, table).items():
             names, _, numbers = key.rpartition("|")
             used = _expand_numbers(numbers)
             profile = _target(row.get("profile"))
@@ -438,28 +406,28 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     paused.get(name) and not mine and used & entered and "xoff" in profiles.get(profile, {})
                 )
                 if table == "BUFFER_PG" and wasted:
-                    yield _state(
+                    yield odd_field(
                         table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
                     )
     for table in _LISTS:
-        for key, row in _rows(tables, table).items():
+        for key, row in table_rows(tables, table).items():
             listed = [_target(each) for each in str(row.get("profile_list", "")).split(",")]
             missing = [each for each in listed if each and each not in profiles]
             has = {_target(profiles.get(each, {}).get("pool")) for each in listed}
             if missing:
-                yield _state(
+                yield odd_field(
                     table, key, row, "profile_list", f"the port has a profile {clip(missing[0])} of nothing"
                 )
             elif key in up and any(each.endswith(_ZERO) for each in listed):
-                yield _state(table, key, row, "profile_list", "a port in use gets no buffer")
+                yield odd_field(table, key, row, "profile_list", "a port in use gets no buffer")
             elif table == _LISTS[1] and (lacking := needed.get(key, set()) - has - {""}):
                 effect = f"its queues of PFC get nothing of the pool {min(lacking)}"
-                yield _state(table, key, row, "profile_list", effect)
+                yield odd_field(table, key, row, "profile_list", effect)
     for key, row in profiles.items():
         size, whole = _number(row, "size"), _number(pools.get(_target(row.get("pool")), {}), "size")
         if size and whole and size * reserved[key] > whole:
             effect = f"its {reserved[key]} uses reserve more than the pool has"
-            yield _state("BUFFER_PROFILE", key, row, "size", effect)
+            yield odd_field("BUFFER_PROFILE", key, row, "size", effect)
 
 
 @lru_cache(1 << 8)
@@ -473,11 +441,11 @@ def _odd_use(
     """Yield a use of a profile that keeps packets out of a group or queue, or that trims them."""
     profile = _target(row.get("profile"))
     if profile not in profiles and profile != "NULL" and table == "BUFFER_QUEUE":
-        yield _state(table, key, row, "profile", "no row of BUFFER_PROFILE has this name")
+        yield odd_field(table, key, row, "profile", "no row of BUFFER_PROFILE has this name")
         return
     stated = profiles.get(profile, {})
     if up and profile.endswith(_ZERO):
-        yield _state(table, key, row, "profile", "a port in use gets no buffer there")
+        yield odd_field(table, key, row, "profile", "a port in use gets no buffer there")
     elif table == "BUFFER_QUEUE" and lossless and stated.get("packet_discard_action") == "trim":
         effect = "packets of queues with PFC are cut"
-        yield _state("BUFFER_PROFILE", profile, stated, "packet_discard_action", effect)
+        yield odd_field("BUFFER_PROFILE", profile, stated, "packet_discard_action", effect)

@@ -288,7 +288,7 @@ def _finish_bindings(document: Document) -> dict[str, str]:
         if stored in trusts:
             document.put(f"interface[{name}]/trust", trusts[stored], line_of(row, "dscp_to_tc_map"))
         bound[name] = value_of(row, "pfc_enable")
-        if bound[name]:
+        if "pfc_enable" in row.values:
             document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
         for field in wanted if bound[name] else wanted[:1]:
             if value_of(row, field) != MAP:
@@ -306,6 +306,10 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
             table = _TABLE_OF.get(field)
             if table and stored not in (MAP, qos.UNTRUSTED) and stored not in rows_of(document, table):
                 _state_missing(document, field, str(stored), table, line)
+        elif line and field in _TABLE_OF and "map" not in table_scope(document, _TABLE_OF[field]).scopes:
+            bound = {value_of(each, field) for each in rows_of(document, "PORT_QOS_MAP").values()} - {""}
+            spare = [each.line for each in rows_of(document, _TABLE_OF[field]).values() if bound == {MAP}]
+            _state_missing(document, field, MAP, _TABLE_OF[field], next(iter(spare), line))
     stored = value_of(row, "dscp_to_tc_map", MAP)
     if port != "global" and stored not in (MAP, qos.UNTRUSTED):
         kept = _keeps_lossless_classes(document, stored, value_of(row, "pfc_enable"))

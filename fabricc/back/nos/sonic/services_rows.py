@@ -248,24 +248,28 @@ def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], serv
     """Return the networks, and the line that decides: of everyone, else of the first network, else of the drop."""
     port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
     networks, dropped, everyone, first, refused = [], False, 0, 0, 0
+    in_force = {
+        value_of(rule, "PRIORITY"): key for key, rule in rules
+    }  # the last of a priority replaces the others
     for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
         match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
-        fits = (
-            match == port and value_of(rule, "ETHER_TYPE") == IPV4 and _priority_rank(rule, "PRIORITY", "0")
-        )
-        action = value_of(rule, "PACKET_ACTION")
-        if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
-            networks.append(value_of(rule, "SRC_IP"))
-            first = first or line_of(rule, "SRC_IP")
-            if networks[-1] == _EVERYONE:
-                everyone = line_of(rule, "SRC_IP")
-        elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
+        source = next((each for each in ("SRC_IP", "SRC_IPV6") if each in rule.values), "")
+        known = match == port and value_of(rule, "ETHER_TYPE") == IPV4 and source != "SRC_IPV6"
+        action, applies = value_of(rule, "PACKET_ACTION"), in_force[value_of(rule, "PRIORITY")] == key
+        if not known or not applies:
+            report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
+        if not applies or dropped or not _priority_rank(rule, "PRIORITY", "0") or match not in (None, port):
+            continue
+        if action == "ACCEPT" and (source or "IN_PORTS" not in rule.values):
+            networks.append(value_of(rule, source) if source else _EVERYONE)
+            first = first or line_of(rule, source)
+            if networks[-1] in (_EVERYONE, "::/0"):
+                everyone = line_of(rule, source or "PACKET_ACTION")
+        elif action == "DROP" and not source:
             dropped = True
             first = first or line_of(rule, "PRIORITY")
-        else:
-            report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
-            if action == "DROP" and "SRC_IP" in rule.values:
-                refused = refused or line_of(rule, "PACKET_ACTION")
+        elif action == "DROP":
+            refused = refused or line_of(rule, "PACKET_ACTION")
     line = everyone or dropped * first
     text = ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
     return text, line if networks else refused or line

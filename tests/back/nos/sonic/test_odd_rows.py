@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.contradictions import read_contradiction
+from fabricc.back.nos.sonic import control_plane, odd_rows
 from fabricc.back.nos.sonic.config_db import line_of_keys
-from fabricc.back.nos.sonic.odd_rows import find_odd_rows
 from tests.audit.faults.fabric import build_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Tables = dict[str, Any]
+
+
+def find_odd_rows(tables: Tables) -> Iterator[odd_rows.OddRow]:
+    yield from odd_rows.find_odd_rows(tables)
+    yield from control_plane.find_odd_access(tables)
+
 
 PORTS = ("Ethernet64", "Ethernet72", "Ethernet80", "Ethernet88")
 
@@ -64,6 +70,10 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "no logs": ("SYSLOG_SERVER|192.0.2.20 filter_regex", _edit("SYSLOG_SERVER", "192.0.2.20", filter="exclude", filter_regex=".*")),
     "a list of packets": ("ACL_TABLE|FABRICC_SSH type", _edit("ACL_TABLE", "FABRICC_SSH", type="L3")),
     "a list of SNMP": ("ACL_TABLE|FABRICC_SSH services", _edit("ACL_TABLE", "FABRICC_SSH", services=["SNMP"])),
+    "a list of nothing": ("ACL_TABLE|FABRICC_SSH services", _edit("ACL_TABLE", "FABRICC_SSH", services=["SHH"])),
+    "two rules of one priority": ("ACL_RULE|FABRICC_SSH|RULE_0 PRIORITY", _edit("ACL_RULE", "FABRICC_SSH|RULE_0", PRIORITY="9999", PACKET_ACTION="ACCEPT", SRC_IP="0.0.0.0/0")),
+    "root over SSH": ("SSH_SERVER|POLICIES permit_root_login", _edit("SSH_SERVER", "POLICIES", permit_root_login="yes")),
+    "no key of TACACS": ("TACPLUS_SERVER|192.0.2.30 without passkey", _both(_edit("TACPLUS_SERVER", "192.0.2.30", priority="1"), _edit("AAA", "authentication", login="tacacs+,local"))),
     "SSH at another port": ("SSH_SERVER|POLICIES ports", _edit("SSH_SERVER", "POLICIES", ports="2222")),
     "no server of logins": ("AAA|authentication login", _edit("AAA", "authentication", login="tacacs+")),
     "a user without a password": ("SNMP_USER|mon SNMP_USER_TYPE", _edit("SNMP_USER", "mon", SNMP_USER_TYPE="noAuthNoPriv")),
