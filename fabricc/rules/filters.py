@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
@@ -15,6 +16,7 @@ from fabricc.back.nos.packet_filters import (
     drops_anything,
     expand_groups,
     first_drop,
+    is_inside,
     names_port,
     near_rule,
 )
@@ -30,7 +32,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.rule import INTERFACES, OTHER, Input, SwitchRule
-from fabricc.rules.sessions import Sessions, exchanging_sessions, opposite_address
+from fabricc.rules.sessions import Sessions, exchanging_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,6 +61,12 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     rules = _filter_rules(statement)
     rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():
+        at = _dropped_arp([text for _, text in rules.get(name, [])])
+        if at is not None and (hit := [port for port in ports if port in links]):
+            message = f"{statement.name} {join_words(hit, 2)}: rule {at + 1} of the filter {name} drops ARP"
+            remedy = "Permit ARP on links between switches."
+            path = rules[name][at][0]
+            yield finding_at(BLOCKED, statement.device, path, message, "filter ARP", remedy=remedy)
         at = dropped_discovery([text for _, text in rules.get(name, [])])
         linked = _linked_sessions(statement, sessions) if at is not None else set()
         hit = [port for port in ports if port in links and linked.intersection(statement.chain(port))]
@@ -97,6 +105,16 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
 
 
+_ARP = re.compile(r"ETHER_TYPE (?:0x0?806|2054)\b", re.IGNORECASE)
+"""The type of frames with ARP (RFC 826), as lists of SONiC state it."""
+
+
+def _dropped_arp(texts: list[str]) -> int | None:
+    """Return the number of the first rule about ARP if it drops it, else None."""
+    at = next((number for number, text in enumerate(texts) if _ARP.search(text)), None)
+    return at if at is not None and drops_anything(texts[at : at + 1]) else None
+
+
 def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each rule of a filter that drops packets between hosts, or of sessions, by addresses or code points."""
     bindings = statement.once(_bindings, lambda: _bindings(statement))
@@ -129,7 +147,7 @@ def _dropped_flows(statement: Statement, sessions: Sessions) -> Iterator[Finding
 def _flows_of_ports(statement: Statement, sessions: Sessions, bound: set[str]) -> Mapping[str, list[Flow]]:
     """Return what arrives at each port of a filter: packets of its sessions, and RoCE between hosts."""
     found: dict[str, list[Flow]] = {}
-    for key, flows in _session_flows(sessions).items():
+    for key, flows in _session_flows(statement, sessions).items():
         near = sessions.near.get(key)
         for port in bound if near else ():
             if near in statement.chain(port):
@@ -138,17 +156,19 @@ def _flows_of_ports(statement: Statement, sessions: Sessions, bound: set[str]) -
     hosts = _host_networks(statement) or ("0.0.0.0/0",)
     for port in bound:
         if any(each in lossless for each in statement.chain(port)):
-            points = protected_code_points(statement) or frozenset()
-            found.setdefault(port, []).append(Flow("RoCE", hosts, hosts, points))
+            points = sorted(protected_code_points(statement) or ())  # each is the traffic of one class
+            kinds = [frozenset({point}) for point in points] or [frozenset[int]()]
+            found.setdefault(port, []).extend(Flow("RoCE", hosts, hosts, each) for each in kinds)
     return found
 
 
-def _session_flows(sessions: Sessions) -> Mapping[tuple[str, str], list[Flow]]:
-    """Return the packets that arrive of each session with the neighbor of a subnet of two."""
+def _session_flows(statement: Statement, sessions: Sessions) -> Mapping[tuple[str, str], list[Flow]]:
+    """Return the packets that arrive of each session with a neighbor in the subnet of a port."""
     found = {}
     for key, session in sessions.stated.items():
         neighbor = key[1]
-        own = opposite_address(neighbor)
+        near = statement.addresses.get(sessions.near.get(key) or "", ())
+        own = next((text.partition("/")[0] for text in near if is_inside(neighbor, text)), "")
         if session.enabled and own in sessions.addresses:
             services = ("BGP", "BFD") if session.bfd == "true" else ("BGP",)
             found[key] = [Flow(service, (neighbor,), (own,)) for service in services]
@@ -223,7 +243,7 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
                 yield finding_at(
                     BLOCKED, statement.device, paths, message, f"filter {service}", remedy=remedy
                 )
-        for flow in (flow for flows in _session_flows(sessions).values() for flow in flows):
+        for flow in (flow for flows in _session_flows(statement, sessions).values() for flow in flows):
             if (at := first_drop(texts, flow)) is not None:
                 message = (
                     f"{statement.name}: rule {at + 1} of {each.name}, in front of the CPU, drops "

@@ -33,7 +33,7 @@ _KEYS = {
     "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",
     "port": "port", "other": "other", "source-port": "other", "l4_src_port": "other", "l4_src_port_range": "other",
     "source-ip": "address", "dest-ip": "address", "source-address": "address", "destination-address": "address",
-    "src_ip": "address", "dst_ip": "address", "dscp": "dscp",
+    "src_ip": "address", "dst_ip": "address", "dscp": "dscp", "next_header": "protocol",
 }  # fmt: skip
 CONDITIONS = frozenset(_KEYS)
 """Keys of conditions that are known; `other` stands for the rest."""
@@ -170,10 +170,10 @@ def _covers_flow(rule: _Rule, flow: Flow) -> bool:
     sources, destinations = rule.ends
     free = flow.service != "BGP" and any(low <= _FREE and high == _HIGHEST for low, high in rule.from_ports)
     return (
-        (not sources or all(any(_is_inside(each, one) for one in sources) for each in flow.sources))
+        (not sources or all(any(is_inside(each, one) for one in sources) for each in flow.sources))
         and (
             not destinations
-            or all(any(_is_inside(each, one) for one in destinations) for each in flow.destinations)
+            or all(any(is_inside(each, one) for one in destinations) for each in flow.destinations)
         )
         and (not rule.from_ports or free)
         and (not rule.points or (bool(flow.points) and flow.points.issubset(rule.points)))
@@ -184,13 +184,13 @@ def _is_apart(rule: _Rule, flow: Flow) -> bool:
     """Return whether no packet of a flow meets the conditions of a rule on addresses."""
     pairs = zip(rule.ends, (flow.sources, flow.destinations), strict=True)
     return any(
-        stated and not any(_is_inside(each, one) or _is_inside(one, each) for each in own for one in stated)
+        stated and not any(is_inside(each, one) or is_inside(one, each) for each in own for one in stated)
         for stated, own in pairs
     )
 
 
 @lru_cache(1 << 10)
-def _is_inside(network: str, other: str) -> bool:
+def is_inside(network: str, other: str) -> bool:
     """Return whether a network or address is a part of another one."""
     try:
         inner, outer = ip_network(network, strict=False), ip_network(other, strict=False)
@@ -275,7 +275,7 @@ def dropped_discovery(rules: Sequence[str]) -> int | None:
         if rule is None or not words:
             return None
         icmp = rule.protocols & set(_ICMP6) or (over_ipv6 and "icmp" in rule.protocols)
-        whole = words[1:2] == ["ipv6"] or bool(icmp)
+        whole = words[1:2] == ["ipv6"] or bool(icmp) or "icmpv6_type" in words
         if whole and not rule.ports and (named or not rule.conditional):
             return number if rule.drops else None
     return None
