@@ -89,7 +89,9 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if others and not profiles:  # it marks another queue
             cause = _misplaced_marking(statement, ports[0], queue, others[0])
             paths = (cause, *own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])
-        if queue in odd:  # PFC is of one priority too many
+        if (
+            queue in odd and own[len(early) + 1] not in statement.device.reading.lines
+        ):  # PFC is of one priority too many
             paths = f"{_PAUSED}{odd[queue]}]/queue", f"{PORT}{ports[0]}]/pfc"
             word = str(odd[queue])
         message = f"{statement.name} {text}"
@@ -200,6 +202,10 @@ def moved_point(
     NICs send code points of 8 times the priority and more with the priority; one with a line of its own was meant.
     """
     lines = {dscp: statement.lines.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in classes}
+    if (usual := _usual_point(statement, classes, priority)) in classes and len(
+        {*lines.values()}
+    ) == CODE_POINTS:
+        return (f"qos/dscp[{usual}]/traffic_class",), ""
     mine = [dscp for dscp in classes if dscp >> 3 == priority and lines[dscp] is not None]
     lone = [dscp for dscp in mine if list(lines.values()).count(lines[dscp]) < _REST]
     odd = [dscp for dscp in lone if classes[dscp] != classes.get(0)]
@@ -207,6 +213,18 @@ def moved_point(
         alone = list(lines.values()).count(lines[dscp]) == 1
         return (f"qos/dscp[{dscp}]/traffic_class",), class_statement(classes[dscp]) if alone else ""
     return (), ""
+
+
+def _usual_point(statement: Statement, classes: Mapping[int, int], priority: int) -> int:
+    """Return the code point by which RDMA is known in a priority, for a map that lists every code point.
+
+    It is the one of the same number where another priority with PFC has that (SONiC's qos_config.j2), else the first
+    of its assured forwarding (26 for priority 3, RoCEv2 of NICs).
+    """
+    others = {each for found in traffic_classes.lossless_ports(statement).values() for each in found} - {
+        priority
+    }
+    return priority if any(classes.get(each) == each for each in others) else priority * _BLOCK + 2
 
 
 _BLOCK = 8
