@@ -226,7 +226,8 @@ def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Fi
 
 
 _ORIGINS = ("bgp/network[0.0.0.0/0]", "bgp/network[::/0]")
-_POLICY, _ABOUT_DEFAULTS = ("route_map[", "prefix_list[", "platform/policy["), ("static", "0.0.0.0/0", "::/0")
+_LIST = "prefix_list["
+_POLICY, _ABOUT_DEFAULTS = ("route_map[", _LIST, "platform/policy["), ("static", "0.0.0.0/0", "::/0")
 _STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")
 
 
@@ -259,6 +260,12 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
     sent = [says.get("default_originate") not in (None, "off") for says in statement.sessions.values()]
     filtered = bool(statement.sessions) and all("export" in says for says in statement.sessions.values())
     received = _import_policies(statement)
+    policies = [
+        *statement.facts_below("route_map[").values(),
+        *statement.facts_below("platform/policy[").values(),
+    ]
+    bound = [value for says in statement.sessions.values() for value in says.values()]
+    used = {word for value in (*policies, *bound) for word in str(value).split()}
     announced = any(sent) or any(
         path.startswith(_ORIGINS)
         or "default-information" in path
@@ -267,6 +274,7 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
             path.startswith(_POLICY)
             and any(word in str(value) for word in _ABOUT_DEFAULTS)
             and first_key(path) not in received
+            and (not path.startswith(_LIST) or first_key(path) in used)
         )
         for path, value in statement.rest.items()
     )
@@ -299,14 +307,21 @@ def _partly_dropped(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report static routes from ports of the fabric into the management network, which other lines separate."""
-    routes = statement.facts_below("static_route[")
-    if not routes or statement.rest.get("management/isolated") != "true":
+    routes, own = statement.facts_below("static_route["), statement.facts_below("bgp/network[")
+    if not (routes or own):
         return
     try:
         network = ip_interface(str(statement.rest.get("management/address", ""))).network
     except ValueError:
         return
-    for path, value in routes.items():
+    for path in own:
+        if outer_key(path) == str(network):
+            message = f"{statement.name} announces the management network {network} to the fabric"
+            remedy = "Remove the announcement, so that no host finds a way there."
+            yield finding_at(
+                ISOLATED, statement.device, path, message, "management route", Severity.WARNING, remedy
+            )
+    for path, value in routes.items() if statement.rest.get("management/isolated") == "true" else ():
         inside = [hop for hop in _next_hops(str(value)) if ip_address(hop) in network]
         if inside and path.endswith("]"):
             message = f"{statement.name} sends packets of the fabric for {outer_key(path)} to the management network"

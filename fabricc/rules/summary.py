@@ -73,7 +73,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     for path, value in statement.rest.items():
         if path.startswith(_STATIC) and path.endswith("]"):
             if "/setting[" not in path and not _is_reserve(statement, path):
-                routes.append((outer_key(path), str(value), path))
+                first, _, more = str(value).partition(" ")  # a tag or a distance takes nothing from a drop
+                via = first if first in _DROPS and "," not in more else str(value)
+                routes.append((outer_key(path), via, path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             prefixes.append(outer_key(path))
         elif path.startswith(_BESIDE_PREFIXES):
@@ -172,6 +174,7 @@ def _limit_path(key: Key, values: Mapping[str, Value]) -> str:
     )
 
 
+_DROPS = ("discard", "reject")
 _DISTANCE = re.compile(r"(?:distance|preference) (\d+)")
 _FARTHEST = 200
 """The largest preference of routes of BGP by default, iBGP's of FRR and all of EOS and NX-OS."""

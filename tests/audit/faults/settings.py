@@ -1,11 +1,11 @@
 # ruff: noqa: E501  (an edit is one line)
-"""Faults of settings of FRR and Linux that by themselves keep sessions, routes or the kernel from working."""
+"""Faults of settings of FRR, Linux and SONiC that by themselves keep sessions, routes or the kernel from working."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.audit.faults.edits import add, chain_edits, replace
+from tests.audit.faults.edits import add, chain_edits, edit_tables, replace, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,47 @@ def _filters(pattern: str, text: str) -> Fault:
     return _edit(replace(pattern, text, file="nftables.conf"))
 
 
+def _tables(change: Callable[[dict[str, Any]], object]) -> Fault:
+    """Change tables of SONiC."""
+    return {"sonic": edit_tables(change)}
+
+
+def _both(*edits: Callable[[Files], Files]) -> Fault:
+    """Make the same edits of FRR's lines on Linux and SONiC."""
+    return {"frr": chain_edits(*edits), "sonic": chain_edits(*edits)}
+
+
+def _rename(tables: dict[str, Any], table: str, old: str, new: str) -> None:
+    """Give a row another key, or where it has rows below ports, each of them another field."""
+    tables[table][new] = tables[table].pop(old)
+
+
+def _filter_arp(tables: dict[str, Any]) -> None:
+    ports = [
+        name for name, row in tables["PORT"].items() if row.get("description", "").startswith(("x0", "rack0"))
+    ]
+    tables["ACL_TABLE"]["F1"] = {"type": "L3", "stage": "ingress", "ports": ports}
+    tables["ACL_RULE"]["F1|R1"] = {"PRIORITY": "9", "PACKET_ACTION": "DROP", "ETHER_TYPE": "0x0806"}
+
+
 KINDS: dict[str, tuple[str, Fault]] = {
+    "a field that nothing reads": ("all", _tables(lambda tables: [row.update(pfc_enabled=row.pop("pfc_enable")) for row in tables["PORT_QOS_MAP"].values() if "pfc_enable" in row])),
+    "a table that nothing reads": ("all", _tables(lambda tables: tables.update(WRED_PROFILES=tables.pop("WRED_PROFILE")))),
+    "a table twice": ("all", {"sonic": replace(r"\n\}\n\Z", r',\n    "PORT_QOS_MAP": {\n        "global": {}\n    }\n}\n', file="config_db.json")}),
+    "a row of no port": ("all", _tables(lambda tables: _rename(tables, "PORT_QOS_MAP", [*tables["PORT_QOS_MAP"]][-1], "Ethernet9999"))),
+    "rules of no list": ("all", _tables(lambda tables: _rename(tables, "ACL_RULE", "FABRICC_SSH|RULE_1", "FABRIC_SSH|RULE_1"))),
+    "a map of no name": ("all", _tables(lambda tables: _rename(tables, "DSCP_TO_TC_MAP", "AZURE", "ROCE"))),
+    "no ARP": ("all", _tables(_filter_arp)),
+    "logs over the fabric": ("all", _tables(lambda tables: tables["SYSLOG_SERVER"]["192.0.2.20"].update(vrf="default"))),
+    "a key of no clock": ("all", _tables(lambda tables: [tables["NTP"]["global"].update(authentication="enabled"), tables["NTP_SERVER"]["192.0.2.10"].update(key="42")])),
+    "LLDP without packets": ("all", _tables(lambda tables: walk(tables, "LLDP", "GLOBAL").update(enabled="false"))),
+    "one packet of BGP": ("all", _tables(lambda tables: walk(tables, "COPP_GROUP", "queue4_group1").update(cir="1", red_action="drop"))),
+    "no priority": ("tor", _tables(lambda tables: [row.update(pfc_enable="") for row in tables["PORT_QOS_MAP"].values() if "pfc_enable" in row])),
+    "a mask of four numbers": ("tor-", _both(replace("^router bgp", r"ip route 10.0.0.96 255.255.255.224 Null0\n\g<0>", file="frr.conf"))),
+    "a tag of a drop": ("tor-", _both(replace("^router bgp", r"ip route 10.0.0.96/27 Null0 tag 7\n\g<0>", file="frr.conf"))),
+    "a default of nothing": ("tor", _both(replace("^router bgp", r"ip prefix-list UNUSED seq 5 permit 0.0.0.0/0\nip route 0.0.0.0/0 Null0\n\g<0>", file="frr.conf"))),
+    "management is announced": ("tor", _both(replace(r"^ address-family ipv4 unicast$", r"\g<0>\n  network 172.16.0.0/16", file="frr.conf"))),
+    "own routes come back": ("all", _both(replace(r"^  neighbor (\S+-V4) activate", r"\g<0>\n  neighbor \1 allowas-in origin", file="frr.conf"))),
     "few prefixes are announced": ("tor", _family("maximum-prefix-out 1")),
     "late announcements": ("all", _group("advertisement-interval 600")),
     "sessions that open late": ("all", _group("timers connect 65535")),

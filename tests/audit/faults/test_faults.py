@@ -73,6 +73,9 @@ PLACED = [
         "a misspelled section", "import by the next term", "import of strange prefixes", "an expression with nothing",
         "packets to the switch itself", "an own address as the next hop", "an empty password",
     )),
+    ("a field that nothing reads", "sonic"), ("a table that nothing reads", "sonic"), ("a map of no name", "sonic"),
+    ("rules of no list", "sonic"), ("no ARP", "sonic"), ("a mask of four numbers", "sonic"),
+    ("management is announced", "sonic"), ("own routes come back", "frr"), ("no priority", "sonic"),
     ("the own list at the import", "eos"), ("swapped policies", "junos"), ("PFC priority drops", "eos"),
 ]  # fmt: skip
 """Faults whose finding is not at the statement that has the wrong effect, but at the line that causes it."""

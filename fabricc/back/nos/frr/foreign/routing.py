@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 
 from fabricc.back.nos.frr.words import put_settings, repeated_rows, setting_rows, settings_in
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
@@ -50,9 +51,12 @@ def _next_hop(text: str) -> str | None:
     return f"{own} {' '.join(parts)}" if words else None
 
 
-_STATIC: tuple[Row, ...] = tuple(
-    Each(f"{keyword} route <prefix{family}>", "static route", (Entry("<rest>", "via", _next_hop),))
-    for keyword, family in (("ip", 4), ("ipv6", 6))
+_STATIC: tuple[Row, ...] = (
+    *(
+        Each(f"{keyword} route <prefix{family}>", "static route", (Entry("<rest>", "via", _next_hop),))
+        for keyword, family in (("ip", 4), ("ipv6", 6))
+    ),
+    Entry("ip route <address4> <rest>", "masked route"),
 )
 _LOCATOR: tuple[Row, ...] = (
     Keep("prefix <prefix6> [<rest>]", lambda prefix, rest: {"prefix": prefix, "setting[lengths]": rest}),
@@ -171,13 +175,29 @@ def _put_bfd(document: Document, owner: str, scope: Scope) -> None:
         document.put(f"bfd/setting[{owner} {name.removeprefix('setting[')}", *each)
 
 
+def _masked_prefix(address: str, mask: str) -> str | None:
+    try:
+        return str(ip_network(f"{address}/{mask}", strict=False))
+    except ValueError:
+        return None
+
+
 def _finish_static(document: Document, scope: Scope, vrf: str) -> None:
     """State each route with its next hops, in the instance that the block or the line names."""
-    for prefix, route in scope.each("static route").items():
+    found = {
+        str(prefix): (route.line, [str(hop) for hop, _ in route.table("via").values()])
+        for prefix, route in scope.each("static route").items()
+    }
+    for address, (text, line) in scope.table("masked route").items():
+        mask, _, rest = str(text).partition(" ")
+        prefix, hop = _masked_prefix(str(address), mask), _next_hop(rest)
+        if prefix is not None and hop is not None:
+            found.setdefault(prefix, (line, []))[1].append(hop)
+    for prefix, (line, ways) in found.items():
         hops: dict[str, list[str]] = {}
-        for hop, _ in route.table("via").values():
-            own, _, text = str(hop).partition(" ")
+        for way in ways:
+            own, _, text = way.partition(" ")
             hops.setdefault(own or vrf, []).append(text)
         for own, each in hops.items():
             path = f"vrf[{own}]/" if own and own != "default" else ""
-            document.put(f"{path}static_route[{prefix}]", static_text(each), route.line)
+            document.put(f"{path}static_route[{prefix}]", static_text(each), line)
