@@ -104,6 +104,7 @@ class OuterSession(NamedTuple):
         kinds: its peer group, otherwise the AS of the neighbor; and its policies with the block of the neighbor's
             address.
         alike: whether a session of one of the kinds leads to a known device.
+        grouped: whether it is in a peer group, whose lines state its policies for others too.
     """
 
     key: Key
@@ -111,6 +112,7 @@ class OuterSession(NamedTuple):
     bare: tuple[str, ...]
     kinds: frozenset[str]
     alike: bool = False
+    grouped: bool = False
 
 
 class Attached(NamedTuple):

@@ -415,7 +415,8 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
                 leaves = ("import", "remote_asn", "remote_kind", "families")
                 paths = tuple(session_path(key, leaf) for leaf in leaves)
                 remedy = "Permit the intended prefixes on this session, in both directions."
-                yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy)
+                word = key[1] if each.grouped else ""
+                yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy, word)
 
 
 def _loopbacks(fabric: Switches) -> list[Block]:

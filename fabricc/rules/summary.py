@@ -144,7 +144,8 @@ def _outer_session(key: Key, values: Mapping[str, Value]) -> OuterSession:
     imports, neighbor = str(values.get("import", "")), key[1]
     block = neighbor.rpartition(":" if ":" in neighbor else ".")[0]
     kind = str(values.get("group") or values.get("remote_asn", ""))
-    return OuterSession(key, imports, bare, frozenset((kind, f"{block} {imports} {bare}")))
+    kinds = frozenset((kind, f"{block} {imports} {bare}"))
+    return OuterSession(key, imports, bare, kinds, grouped="group" in values)
 
 
 def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSession]) -> list[OuterSession]:

@@ -369,6 +369,7 @@ def find_odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 yield odd_field(name, key, row, field, "clients need no certificate")
     yield from _odd_order(tables, lists)
     yield from _odd_logins(tables)
+    yield from _odd_marks(tables)
     for key, row in table_rows(tables, "SNMP_USER").items():
         if str(row.get("SNMP_USER_TYPE")).lower() == "noauthnopriv":
             yield odd_field("SNMP_USER", key, row, "SNMP_USER_TYPE", "everyone who knows its name reads")
@@ -401,3 +402,30 @@ def _odd_order(tables: Mapping[str, Any], lists: Rows) -> Iterator[OddRow]:
                 yield odd_field(
                     "ACL_RULE", key, row, "PRIORITY", f"{first}, which has the same, is passed over"
                 )
+
+
+def _odd_marks(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield rules that write another code point on RoCE than one of a class with PFC."""
+    lossless = {
+        each
+        for row in table_rows(tables, "PORT_QOS_MAP").values()
+        for each in str(row.get("pfc_enable")).split(",")
+    }
+    points = {
+        dscp
+        for row in table_rows(tables, "DSCP_TO_TC_MAP").values()
+        for dscp, each in row.items()
+        if str(each) in lossless
+    }
+    for key, row in table_rows(tables, "ACL_RULE").items():
+        written = str(row.get("DSCP_ACTION", ""))
+        everything = _ACTIONS.issuperset(row) and str(row.get("IP_PROTOCOL", _UDP)) == _UDP
+        about = str(row.get("L4_DST_PORT")) == _ROCE or str(row.get("DSCP")) in points or everything
+        if written and points and written not in points and about:
+            yield odd_field("ACL_RULE", key, row, "DSCP_ACTION", "RoCE leaves its class without drops")
+
+
+_ROCE = "4791"
+_UDP = "17"
+_ACTIONS = frozenset({"PRIORITY", "DSCP_ACTION", "PACKET_ACTION", "IP_TYPE", "IP_PROTOCOL"})
+"""Fields of a rule that choose no packets, or all of RoCE."""

@@ -34,7 +34,7 @@ class OddRow(NamedTuple):
 
 def find_odd_rows(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield the rows that contradict others, or that turn off what a fabric needs."""
-    for find in (_odd_ports, _odd_system, _odd_services, _odd_marks, _odd_treatment, _odd_buffers):
+    for find in (_odd_ports, _odd_system, _odd_services, _odd_treatment, _odd_buffers):
         yield from find(tables)
 
 
@@ -248,33 +248,6 @@ def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:
     return {address for text in texts if (address := _address(text)) is not None}
 
 
-def _odd_marks(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield rules that write another code point on RoCE than one of a class with PFC."""
-    lossless = {
-        each
-        for row in table_rows(tables, "PORT_QOS_MAP").values()
-        for each in str(row.get("pfc_enable")).split(",")
-    }
-    points = {
-        dscp
-        for row in table_rows(tables, "DSCP_TO_TC_MAP").values()
-        for dscp, each in row.items()
-        if str(each) in lossless
-    }
-    for key, row in table_rows(tables, "ACL_RULE").items():
-        written = str(row.get("DSCP_ACTION", ""))
-        everything = _ACTIONS.issuperset(row) and str(row.get("IP_PROTOCOL", _UDP)) == _UDP
-        about = str(row.get("L4_DST_PORT")) == _ROCE or str(row.get("DSCP")) in points or everything
-        if written and points and written not in points and about:
-            yield odd_field("ACL_RULE", key, row, "DSCP_ACTION", "RoCE leaves its class without drops")
-
-
-_ROCE = "4791"
-_UDP = "17"
-_ACTIONS = frozenset({"PRIORITY", "DSCP_ACTION", "PACKET_ACTION", "IP_TYPE", "IP_PROTOCOL"})
-"""Fields of a rule that choose no packets, or all of RoCE."""
-
-
 # --- classes, queues and marking ----------------------------------------------------------------------
 
 _OUTER = ("SRC_IP", "DST_IP", "L4_SRC_PORT", "L4_DST_PORT")
@@ -390,6 +363,7 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
         str(each) for row in table_rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
     }
     reserved = Counter[str]()
+    bare: dict[str, Mapping[str, Any]] = {}
     needed: dict[str, set[str]] = {}
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
         for key, row in table_rows(tables, table).items():
@@ -402,6 +376,8 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                 if table == "BUFFER_QUEUE" and mine:
                     needed.setdefault(name, set()).add(_target(profiles.get(profile, {}).get("pool")))
                 yield from _odd_use(table, key, row, profiles, name in up, bool(mine))
+                if table == "BUFFER_QUEUE" and "lossless" in profile and used - paused.get(name, used):
+                    bare.setdefault(name, bound[name])
                 wasted = (
                     paused.get(name) and not mine and used & entered and "xoff" in profiles.get(profile, {})
                 )
@@ -409,6 +385,9 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     yield odd_field(
                         table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
                     )
+    for name, row in bare.items():
+        text = f"BUFFER_QUEUE|{name} has a profile for PFC that the port lacks, so packets of the class are dropped"
+        yield OddRow(text, "PORT_QOS_MAP", name, "pfc_enable" if "pfc_enable" in row else "")
     for table in _LISTS:
         for key, row in table_rows(tables, table).items():
             listed = [_target(each) for each in str(row.get("profile_list", "")).split(",")]

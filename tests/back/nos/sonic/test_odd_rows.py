@@ -93,6 +93,8 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "a slow port": ("PORT_QOS_MAP|Ethernet0 scheduler", _both(_edit("SCHEDULER", "port", meter_type="bytes", pir="1250000"), lambda tables: tables["PORT_QOS_MAP"].update(Ethernet0={"scheduler": "port"}))),
     "no pool of egress": ("BUFFER_PROFILE|egress_lossy_profile pool", lambda tables: tables["BUFFER_POOL"].pop("egress_lossy_pool")),
     "an egress pool of ingress": ("BUFFER_POOL|egress_lossless_pool type", _edit("BUFFER_POOL", "egress_lossless_pool", type="ingress")),
+    "a queue without PFC": ("BUFFER_QUEUE|Ethernet0 has a profile for PFC", _drop("PORT_QOS_MAP", "Ethernet0", "pfc_enable")),
+    "another speed of a cage": ("BREAKOUT_CFG|Ethernet64 brkout_mode", _edit("BREAKOUT_CFG", "Ethernet64", brkout_mode="4x200G[100G]")),
     "no limit": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile without dynamic_th", _drop("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "dynamic_th")),
     "a limit of no packet": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile static_th", _edit("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", static_th="1000")),
     "reservations above the pool": ("BUFFER_PROFILE|egress_lossy_profile size", _edit("BUFFER_PROFILE", "egress_lossy_profile", size="99999999")),
