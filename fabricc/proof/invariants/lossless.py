@@ -216,7 +216,9 @@ def _check_pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]])
     lossy = seen.number("pool/egress_lossy_bytes")
     if lossy is not None and lossy > ingress:
         message = f"lossy egress may hold {lossy:,} bytes, its ingress pool {ingress:,}"
-        yield Breach(16, message, "pool/egress_lossy_bytes")
+        other = seen.number("pool/egress_lossless_bytes")  # the pool that differs from both others is wrong
+        wrong = "ingress_lossless" if other is not None and other >= lossy else "egress_lossy"
+        yield Breach(16, message, f"pool/{wrong}_bytes")
 
 
 def _private_bytes(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:

@@ -145,10 +145,13 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if model and row.get("hwsku") and model[1] not in str(row["hwsku"]):
             effect = f"the image has no files of it for the platform {clip(str(row['platform']))}"
             yield odd_field("DEVICE_METADATA", key, row, "hwsku", effect)
+    bound = table_rows(tables, "PORT_QOS_MAP")
     for key, row in table_rows(tables, "CABLE_LENGTH").items():
         for port, length in row.items():
             if not _LENGTH.fullmatch(str(length)):
                 yield odd_field("CABLE_LENGTH", key, row, port, "buffermgrd finds no headroom for it")
+            elif length == "0m" and bound.get(port, {}).get("pfc_enable"):
+                yield odd_field("CABLE_LENGTH", key, row, port, "buffermgrd makes no headroom for its PFC")
     for key, row in table_rows(tables, "FEATURE").items():
         if key in _CONTAINERS and row.get("state") in _OFF and table_rows(tables, "PORT"):
             yield odd_field("FEATURE", key, row, "state", _CONTAINERS[key])
@@ -269,7 +272,12 @@ def _odd_treatment(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_field("PFC_WD", key, row, "BIG_RED_SWITCH", "every lossless queue is stopped")
         if key != "GLOBAL" and "detection_time" in row and not _number(row, "restoration_time"):
             yield odd_lack("PFC_WD", key, "restoration_time", "a queue that it stops stays stopped")
+    largest = max(
+        (_number(row, "size") or 0 for row in table_rows(tables, "BUFFER_POOL").values()), default=0
+    )
     for key, row in table_rows(tables, "WRED_PROFILE").items():
+        if 0 < largest < (_number(row, "green_max_threshold") or 0):
+            yield odd_field("WRED_PROFILE", key, row, "green_max_threshold", "no pool ever holds as much")
         if str(row.get("wred_green_enable")) == "true" and row.get("ecn") not in (None, "ecn_none"):
             for field in ("green_min_threshold", "green_max_threshold"):
                 if field not in row:

@@ -80,6 +80,8 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "telemetry for everyone": ("TELEMETRY|gnmi client_auth", _edit("TELEMETRY", "gnmi", client_auth="false")),
     "REST for everyone": ("RESTAPI|config allow_insecure", _edit("RESTAPI", "config", client_auth="true", allow_insecure="true")),
     "a length without a unit": ("CABLE_LENGTH|AZURE Ethernet0", _edit("CABLE_LENGTH", "AZURE", Ethernet0="40")),
+    "a cable of nothing": ("CABLE_LENGTH|AZURE Ethernet0", _edit("CABLE_LENGTH", "AZURE", Ethernet0="0m")),
+    "a threshold of no pool": ("WRED_PROFILE|800g-40m green_max_threshold", _edit("WRED_PROFILE", "800g-40m", green_max_threshold="1000000000")),
     "RoCE loses its mark": ("ACL_RULE|DATA|R1 DSCP_ACTION", _rule(L4_DST_PORT="4791", DSCP_ACTION="0")),
     "random paths": ("SWITCH_HASH|GLOBAL ecmp_hash_algorithm", _edit("SWITCH_HASH", "GLOBAL", ecmp_hash_algorithm="RANDOM")),
     "inner headers": ("SWITCH_HASH|GLOBAL ecmp_hash", _edit("SWITCH_HASH", "GLOBAL", ecmp_hash=["INNER_SRC_IP"])),
