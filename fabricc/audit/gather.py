@@ -308,7 +308,8 @@ def _name_devices(read: list[PackedDevice]) -> tuple[dict[str, PackedDevice], li
             named[path] = device
             message = f"{both}; this report calls the second one {path}"
             remedy = "Remove duplicates, or rename one of the devices."
-        findings.append(Finding("FAB9504", message, path, 1, "twice", Severity.WARNING, remedy))
+        place = _name_place(device)
+        findings.append(Finding("FAB9504", message, *place, "twice", Severity.WARNING, remedy))
     return dict(sorted(named.items())), findings
 
 
@@ -323,6 +324,12 @@ def _is_copy(first: PackedDevice, second: PackedDevice) -> bool:
     """Return whether two devices of one name have nine of ten addresses in common: those of two sites share some."""
     own = [{(row[0], row[4]) for row in one.placement.address_rows()} for one in (first, second)]
     return 10 * len(own[0] & own[1]) >= 9 * max(1, min(map(len, own)))
+
+
+def _name_place(device: PackedDevice) -> tuple[str, int]:
+    """Return the file and line of a device's host name, else the first line of its first file."""
+    file, line = unpack_contents(device.held).reading.lines.get("system/hostname", ("", 1))
+    return (device.places[file][0], line) if file in device.places else (_device_path(device), 1)
 
 
 def _device_path(device: PackedDevice) -> str:

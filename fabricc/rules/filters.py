@@ -32,7 +32,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.rule import INTERFACES, OTHER, Input, SwitchRule
-from fabricc.rules.sessions import Sessions, exchanging_sessions
+from fabricc.rules.sessions import Sessions, exchanging_sessions, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,12 +163,14 @@ def _flows_of_ports(statement: Statement, sessions: Sessions, bound: set[str]) -
 
 
 def _session_flows(statement: Statement, sessions: Sessions) -> Mapping[tuple[str, str], list[Flow]]:
-    """Return the packets that arrive of each session with a neighbor in the subnet of a port."""
-    found = {}
+    """Return the packets that arrive of each session with a neighbor in a subnet of two, or of a port to a switch."""
+    found, links = {}, _switch_links(statement)
     for key, session in sessions.stated.items():
         neighbor = key[1]
-        near = statement.addresses.get(sessions.near.get(key) or "", ())
-        own = next((text.partition("/")[0] for text in near if is_inside(neighbor, text)), "")
+        port, own = sessions.near.get(key) or "", opposite_address(neighbor)
+        if own not in sessions.addresses and port in links:
+            texts = statement.addresses.get(port, ())
+            own = next((text.partition("/")[0] for text in texts if is_inside(neighbor, text)), "")
         if session.enabled and own in sessions.addresses:
             services = ("BGP", "BFD") if session.bfd == "true" else ("BGP",)
             found[key] = [Flow(service, (neighbor,), (own,)) for service in services]

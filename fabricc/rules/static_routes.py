@@ -314,8 +314,9 @@ def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding
         network = ip_interface(str(statement.rest.get("management/address", ""))).network
     except ValueError:
         return
+    attached = [parse_block(text) for texts in statement.addresses.values() for text in texts] if own else []
     for path in own:
-        if outer_key(path) == str(network):
+        if outer_key(path) == str(network) and parse_block(str(network)) not in attached:
             message = f"{statement.name} announces the management network {network} to the fabric"
             remedy = "Remove the announcement, so that no host finds a way there."
             yield finding_at(

@@ -237,6 +237,7 @@ def test_two_devices_of_one_name_are_reported_and_both_kept(tmp_path: Path) -> N
     found = gather_devices(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": other}), jobs=1)
     assert set(found.devices) == {"leaf1", "dc2/leaf1.cfg"}
     assert find_codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
+    assert other.split("\n")[found.findings[0].line - 1] == "hostname leaf1"
 
 
 @pytest.mark.parametrize("copy", ["backup/leaf1.cfg", "leaf1.old/running-config.cfg", "a-copy-of-it.cfg"])
