@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.records import OuterSession, Summary
     from fabricc.rules.sessions import Key, Sessions
 

@@ -74,7 +74,7 @@ PLACED = [
         "packets to the switch itself", "an own address as the next hop", "an empty password",
     )),
     ("a field that nothing reads", "sonic"), ("a table that nothing reads", "sonic"), ("a map of no name", "sonic"),
-    ("rules of no list", "sonic"), ("no ARP", "sonic"), ("a mask of four numbers", "sonic"),
+    ("rules of no list", "sonic"), ("no ARP", "sonic"),
     ("management is announced", "sonic"), ("own routes come back", "frr"), ("no priority", "sonic"),
     ("the own list at the import", "eos"), ("swapped policies", "junos"), ("PFC priority drops", "eos"),
 ]  # fmt: skip
