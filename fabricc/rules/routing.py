@@ -422,8 +422,13 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
 
 def _loopbacks(fabric: Switches) -> list[Block]:
     """Return the first two loopbacks of switches, which stand for the prefixes of a fabric without others."""
-    stated = (text for each in fabric.summaries.values() for text in each.loopbacks if "." in text)
+    stated = (text for each in fabric.summaries.values() for text in _own_addresses(each) if "." in text)
     return [block for text in islice(stated, 2) if (block := parse_block(text))]
+
+
+def _own_addresses(summary: Summary) -> tuple[str, ...]:
+    """Return the loopbacks of a switch, or its router identifier, which is one in nearly all designs."""
+    return summary.loopbacks or (f"{summary.router_id}/32",)
 
 
 def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors: list[Block]) -> str:
@@ -432,7 +437,7 @@ def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors
         return "takes and announces every route, without a policy"
     if session.bare:
         return f"{'takes' if 'import' in session.bare else 'announces'} every route, without a policy"
-    theirs = next((each for each in tors if str(each) not in summary.loopbacks), None)
+    theirs = next((each for each in tors if str(each) not in _own_addresses(summary)), None)
     if theirs and _accepts_prefix(policy, session.imports, theirs):
         return f"takes {theirs} by {session.imports}, which is the fabric's,"
     clauses = policy.maps.get(session.imports, ()) if policy and accepts_by_default(summary.system) else ()
