@@ -52,6 +52,7 @@ _SPARE_FILES = 32
 _NO_ANSWER = 8
 _FEW = 1024
 _PORT_KERNEL = re.compile(r"kernel\[net\.ipv[46]\.conf\.([^.\]]+)\.forwarding\]")
+_PORT_QUEUE = re.compile(r"routing/setting\[tc (\S+)\]")
 _TABLE = re.compile(r"kernel\[net\.ipv[46]\.neigh\.default\.gc_thresh3\]")
 
 
@@ -156,6 +157,16 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("kernel", "answers no ARP request, so no neighbor finds it"),
     ),
     (
+        re.compile(r"routing/setting\[dscp set\]"),
+        lambda value, _: str(value).lower() in ("0", "0x0", "0x00", "cs0", "be", "df"),
+        Harm("kernel", "sets the code point of packets to 0: the next hops take RDMA for other traffic"),
+    ),
+    (
+        _PORT_QUEUE,
+        _is_on,
+        Harm("kernel", "a command at boot drops or slows packets at {port}"),
+    ),
+    (
         _TABLE,
         lambda value, scale: 0 <= _number(value) < scale.neighbors,
         Harm("kernel", "has room for {} neighbors, fewer than its ports have"),
@@ -181,7 +192,9 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("sessions", "its daemons may open {} files, fewer than their sessions need"),
     ),
 )  # fmt: skip
-ABOUT = ("bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/")
+ABOUT = (
+    "bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/", "routing/setting[tc ", "routing/setting[dscp ",
+)  # fmt: skip
 """What the paths of settings of a whole switch begin with."""
 STRICT_ROLE = "strict-mode"
 """The word of a role that refuses neighbors without one (`local-role`, RFC 9234)."""
@@ -215,7 +228,7 @@ def _find_harm(
 ) -> Harm | None:
     for form, is_harmful, harm in rows:
         if (match := form.fullmatch(path)) and is_harmful(value, scale):
-            port = match[1] if form is _PORT_KERNEL else ""
+            port = match[1] if form in (_PORT_KERNEL, _PORT_QUEUE) else ""
             return harm._replace(effect=harm.effect.format(_number(value), port=port))
     return None
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos
+from fabricc.back.reading.rows import words_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from fabricc.back.reading import Reader
 
 _ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -249,3 +253,46 @@ def find_references(text: str) -> tuple[Reference, ...]:
         for kind, match in found
         if match and not _BUILT_IN.fullmatch(match[1])
     )
+
+
+_SHORTEST = 4
+"""Letters of a word whose likeness to another one is no coincidence."""
+_LIKENESS = 0.79
+
+
+class Misspelling(NamedTuple):
+    """A word of a line that no row reads, and the known one in its place with which a row reads the line."""
+
+    line: int
+    word: str
+    meant: str
+
+
+def find_misspellings(
+    reader: Reader, blocks: tuple[str, ...], file: str, unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[Misspelling]:
+    """Yield misspelled words of a file.
+
+    Args:
+        reader: of the file; a word that is the beginning of a known one may be an abbreviation of it.
+        blocks: the lines that open the blocks in which the lines may stand, "" for none.
+        file: its name.
+        unknown: file, line and text of what no row reads.
+    """
+    for name, line, text in unknown:
+        if name == file and (found := _find_misspelling(reader, blocks, text)):
+            yield Misspelling(line, *found)
+
+
+@lru_cache(1 << 10)
+def _find_misspelling(reader: Reader, blocks: tuple[str, ...], text: str) -> tuple[str, str] | None:
+    known = words_of_rows(tuple(row for topic in reader.topics for row in topic.rows))
+    words = text.split()
+    for at, word in enumerate(words):
+        if len(word) < _SHORTEST or any(each.startswith(word) for each in known):
+            continue
+        for meant in get_close_matches(word, known, 2, _LIKENESS):
+            line = " ".join((*words[:at], meant, *words[at + 1 :]))
+            if any(not reader.read({"": f"{block}\n{line}\n"}).unknown for block in blocks):
+                return word, meant
+    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -250,6 +250,20 @@ class Each(NamedTuple):
 
 Row = Fact | Keep | Entry | Silent | Block | Each
 Rows = Sequence[Row] | Callable[[], Sequence[Row]]
+
+
+def words_of_rows(rows: Iterable[Row]) -> frozenset[str]:
+    """Return the words that rows and the rows of their blocks read, but captures."""
+    found = set[str]()
+    for row in rows:
+        found.update(_PLAIN_WORD.findall(_CAPTURE.sub(" ", row.pattern)))
+        if isinstance(row, Block | Each):
+            found |= words_of_rows(block_rows(row.rows))
+    return frozenset(found)
+
+
+_CAPTURE = re.compile(r"<[^>]*>")
+_PLAIN_WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
 def block_rows(rows: Rows) -> Sequence[Row]:

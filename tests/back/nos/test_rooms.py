@@ -41,7 +41,7 @@ ROOMS = {
     "foreign/peering": "cumulus, eos",
     "daemons": "frr",
     "sessions": "frr, nxos",
-    "filters": "junos",
+    "filters": "frr, junos",
     "cages": "junos",
     "inheritance": "junos",
     "startup": "cumulus",

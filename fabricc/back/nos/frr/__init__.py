@@ -5,6 +5,7 @@ Platforms that route with FRR use what `__all__` names.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, port_name
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
+from fabricc.back.nos.unread_lines import find_misspellings
 from fabricc.back.reading import Reader
 from fabricc.back.reading.reader import recognized_lines
 from fabricc.back.reading.tree import assignments
@@ -127,12 +129,12 @@ def _file_readers() -> Mapping[str, Reader]:
 def read_daemons(text: str, reading: Reading) -> None:
     """Add to a reading which daemons its switch starts, and what none of them reads."""
     _file_readers()[daemons.FILE].read_file(daemons.FILE, text, reading)
-    _state_stopped(reading, dict(daemons.foreign_lines(text)))
+    _state_stopped(reading, text)
 
 
-def _state_stopped(reading: Reading, foreign: Mapping[int, str]) -> None:
-    """State what nothing reads because its daemon is not started; `foreign` lines of `daemons` assign nothing."""
-    facts, lines = reading.facts, reading.lines
+def _state_stopped(reading: Reading, text: str) -> None:
+    """State what nothing reads because its daemon is not started; `text` of the file `daemons`."""
+    facts, lines, foreign = reading.facts, reading.lines, dict(daemons.foreign_lines(text))
     detected = (path for path in facts if path.endswith("]/bfd") and facts[path] == "true")
     unstated = (
         "no" if any(path.startswith("daemon[") for path in facts) else ""
@@ -140,9 +142,8 @@ def _state_stopped(reading: Reading, foreign: Mapping[int, str]) -> None:
     other = dict(_read_others(reading, foreign))
     attempts = {
         name: (daemons.FILE, line)
-        for file, line, text in reversed(reading.unknown)
-        for name in ("bgpd", "bfdd")
-        if file == daemons.FILE and text.lower().lstrip().startswith((f"{name} ", f"{name}="))
+        for line, word in daemons.idle_names(text)
+        for name in get_close_matches(word, ("bgpd", "bfdd"), 1, _LIKENESS)
     }
     for daemon, path in (("bgpd", "bgp/asn"), ("bfdd", next(detected, ""))):
         if daemon in other and daemons.is_started(other[daemon]):
@@ -150,6 +151,10 @@ def _state_stopped(reading: Reading, foreign: Mapping[int, str]) -> None:
         if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
             place = lines.get(f"daemon[{daemon}]", attempts.get(daemon, lines[path]))
             reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
+
+
+_LIKENESS = 0.7
+"""Of a misspelled name of a daemon and the right one."""
 
 
 def _read_others(reading: Reading, foreign: Mapping[int, str]) -> Iterator[tuple[str, str]]:
@@ -178,6 +183,22 @@ def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: in
         multipath_limit: the default of `maximum-paths`, see `render_frr_conf`.
     """
     _router_reader(multipath_limit).read_file(file, text, reading)
+    _state_misspelled(reading, file, _router_reader(multipath_limit), _BLOCKS)
+
+
+_BLOCKS = (
+    "", "router bgp 1", "router bgp 1\naddress-family ipv4 unicast", "router bgp 1\naddress-family ipv6 unicast",
+    "router bgp 1\naddress-family l2vpn evpn", "interface swp1", "route-map NAME permit 10", "bfd\nprofile NAME",
+    "vrf NAME", "router ospf",
+)  # fmt: skip
+"""Lines that open each kind of block of frr.conf."""
+_PORT_BLOCKS = ("", "iface lo inet loopback", "iface eth0", "iface swp1")
+
+
+def _state_misspelled(reading: Reading, file: str, reader: Reader, blocks: tuple[str, ...]) -> None:
+    """State lines that the daemon of a file refuses for a word that it does not know."""
+    for line, word, meant in find_misspellings(reader, blocks, file, reading.unknown):
+        reading.put(f"unread[line {line}]", f"the word {word} is not known, {meant} is", file, line)
 
 
 class FrrLinux:
@@ -218,7 +239,9 @@ class FrrLinux:
         for name, reader in readers.items():
             if name in files:
                 reader.read_file(name, files[name], reading)
-        _state_stopped(reading, dict(daemons.foreign_lines(files.get(daemons.FILE, ""))))
+        for name, blocks in ((FILE, _BLOCKS), ("interfaces", _PORT_BLOCKS)):
+            _state_misspelled(reading, name, readers[name], blocks)
+        _state_stopped(reading, files.get(daemons.FILE, ""))
         unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return hide_values(reading, files)

@@ -70,6 +70,17 @@ def foreign_lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def idle_names(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and name, in lower case, of lines that assign something in another form, the last first."""
+    lines = [*enumerate(text.split("\n"), 1)]
+    for number, line in reversed(lines):
+        if match := _IDLE.match(line):
+            yield number, match[1].lower()
+
+
+_IDLE = re.compile(r"[ \t#]*([A-Za-z]+) *=")
+
+
 def read_assignments(text: str) -> Tree:
     """Return the assignments of the file; each other line is an unknown node."""
     foreign = dict(foreign_lines(text))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
+from fabricc.back.nos.frr.filters import state_filters
 from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
 from fabricc.back.nos.management import state_isolation
@@ -17,7 +18,7 @@ from fabricc.fabric.model import Direction, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 MANAGEMENT_TABLE = 100  # holds the management default route, for the switch's own traffic only
@@ -271,7 +272,7 @@ def finish(document: Document) -> None:
                 document.reject(line)
         if auto and "enabled" in port.values:
             document.put(f"structure/port[{name}]/auto", "true", auto[1])
-    lost = [str(name) for name in automatic]
+    lost = {str(name): line for name, (_, line) in automatic.items()}
     for name, port in scope.each("port").items():
         if (
             lost
@@ -282,13 +283,39 @@ def finish(document: Document) -> None:
     for _, line in automatic.values():
         document.reject(line)
     _finish_isolation(document.reading)
+    _state_commands(document)
+    state_filters(document)
 
 
-def _state_lone(document: Document, name: str, port: Scope, lost: Sequence[str]) -> None:
+_TRAFFIC = re.compile(
+    r"tc qdisc (?:add|replace|change) dev (\S+) (?:root |handle \S+ )*((?:netem|tbf)\b.*)"
+    r"|tc filter (?:add|replace) dev (\S+) .*\b(action (?:drop|police)\b.*|police rate\b.*)"
+)
+_LINK_COMMAND = re.compile(r"(?:/sbin/)?ip link set (?:dev )?(\S+) (?:mtu (\d{3,5})|(down))")
+
+
+def _state_commands(document: Document) -> None:
+    """State what commands at boot do to ports: queues that drop or slow packets, sizes, and ports that are down."""
+    for number, line in enumerate(document.text.split("\n"), 1):
+        word, _, command = line.strip().partition(" ")
+        if word not in ("up", "post-up", "pre-up"):
+            continue
+        if match := _TRAFFIC.search(command):
+            document.put(f"routing/setting[tc {match[1] or match[3]}]", match[2] or match[4], number)
+        elif match := _LINK_COMMAND.fullmatch(command.strip()):
+            paths = port_paths(match[1])
+            if match[2]:
+                document.put(paths["mtu"], int(match[2]), number)
+            else:
+                document.put(paths["enabled"], "false", number)
+
+
+def _state_lone(document: Document, name: str, port: Scope, lost: Mapping[str, int]) -> None:
     """State that no `auto` line names an interface, where other such lines name interfaces that are not there."""
     if document.reading.facts.get(port_paths(name)["enabled"]) == "false" and "enabled" not in port.values:
-        why = f"no `auto` line has its name, and `auto {lost[0]}` no interface"
-        document.put(f"unread[interface {name}]", why, port.line)
+        other, line = next(iter(lost.items()))
+        why = f"no `auto` line has its name, and `auto {other}` no interface"
+        document.put(f"unread[interface {name}]", why, line)
 
 
 def _finish_isolation(reading: Reading) -> None:

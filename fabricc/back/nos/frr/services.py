@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn
+from fabricc.back.nos.frr.filters import state_filters, state_refusal
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, StoredValue, Topic
-from fabricc.base.numbers import is_number
-from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -307,6 +305,7 @@ def _finish_login(document: Document) -> None:
         else:
             document.put("management/access", *values["access"])
     state_filters(document)
+    state_refusal(document)
     lines = [line.strip() for line in document.text.split("\n")]
     if [line for line in lines if line in _LOGIN_FRAME] != [*_LOGIN_FRAME]:
         document.reading.unknown.append((document.file, 1, "the chain of the login list is not whole"))
@@ -344,6 +343,7 @@ LINES: Mapping[str, Topic] = {
     )),
     "nftables.conf": Topic((
         Keep(f"{_LOGIN} ip saddr {{ <word>... }} accept", "access", _parse_networks),
+        Keep(f"{_LOGIN} accept", "access", "0.0.0.0/0"),
         Keep(f"tcp dport {SSH_PORT} drop", "drop", "drop"),
         *map(Silent, sorted({*_LOGIN_FRAME})),
     ), _finish_login),
@@ -363,148 +363,3 @@ ASSIGNMENTS: Mapping[str, Topic] = {
     "timesyncd.conf": Topic((Block("Time", "", (Entry("NTP = <word>...", "ntp"),)),), _finish_servers),
 }  # fmt: skip
 """Files of assignments by name."""
-
-
-_CHAIN = "input"
-_SSH_PORT = 22
-_VERDICTS = {"drop": "drop", "reject": "drop", "accept": "accept"}
-_QUIET = ("counter", "log", "continue")
-_LABELS = ("prefix", "comment", "packets", "bytes", "level", "group")
-"""Words of statements that decide nothing, each before a value."""
-_ONE_HOP = ("1", "2")
-_FEW_PACKETS = re.compile(r"\d{1,2}/(?:second|minute|hour|day)")
-"""A rate below that of the packets of any session with BFD."""
-_TOKEN = re.compile(r'"[^"]*"|\{[^{}]*\}|[^\s{}";]+')
-
-
-class _FilterRule(NamedTuple):
-    """A rule of a chain: the names of ports that it applies to, as patterns, and the entry of a list that it makes."""
-
-    ports: tuple[str, ...]
-    text: str
-
-
-def _parse_filter_rule(line: str) -> _FilterRule | None:
-    """Return the rule that a line of nftables states, None for one without a verdict or about logging in alone."""
-    tokens = _TOKEN.findall(_without_rare_limit(line))
-    verdict = next((at for at, token in enumerate(tokens) if token in _VERDICTS), None)
-    if verdict is None or "hook" in tokens or (len(tokens) > 1 and tokens[:1] == ["policy"]):
-        return None
-    ports, matches = ("*",), list[str]()
-    words = iter(tokens[:verdict])
-    for word in words:
-        if word in ("iifname", "iif"):
-            found = next(words, "")
-            if found in ("!=", "=="):
-                matches += ["unless"] if found == "!=" else []
-                found = next(words, "")
-            ports = tuple(re.findall(r"[^\s,{}\"]+", found))
-        elif word in ("tcp", "udp", "th"):
-            matches += [] if word == "th" else [f"protocol {word}"]
-            if next(words, "") != "dport":
-                matches += ["other", next(words, "")]
-                continue
-            value = next(words, "")
-            if value in ("!=", "==", "<=", ">=", "<", ">"):
-                matches.append(_compared_ports(value, next(words, "")))
-            else:
-                matches.append(f"destination-port {_set_words(value)}")
-        elif word in ("ip", "ip6", "meta"):
-            field = next(words, "")
-            value = _set_words(next(words, ""))
-            if field == "saddr" and "/" in value and "," not in value:
-                matches.append(f"source-ip {value}")
-                continue
-            if field == "ttl" and value in (
-                "<",
-                "<=",
-                *_ONE_HOP,
-            ):  # sessions with another AS send packets with 1
-                limit = next(words, "") if value in ("<", "<=") else value
-                matches.append("protocol tcp destination-port 179" if limit in _ONE_HOP else "other")
-                continue
-            matches.append(
-                f"protocol {value}" if field in ("protocol", "nexthdr", "l4proto") else f"other {value}"
-            )
-        elif word in _LABELS:
-            next(words, "")
-        elif word not in _QUIET:
-            matches.append("other")
-    if f"destination-port {_SSH_PORT}" in matches:
-        return None
-    return _FilterRule(ports, " ".join((_VERDICTS[tokens[verdict]], *filter(None, matches))))
-
-
-def _without_rare_limit(line: str) -> str:
-    """Return a rule without a limit above which it drops nearly all packets of a service."""
-    words = line.split()
-    at = words.index("over") if words.count("over") == 1 else 0
-    rare = at > 1 and words[at - 2 : at] == ["limit", "rate"] and _FEW_PACKETS.fullmatch(words[at + 1])
-    return " ".join([*words[: at - 2], *words[at + 2 :]]) if rare else line
-
-
-def _set_words(text: str) -> str:
-    """Return the members of a set, or a value, separated by commas."""
-    return ",".join(re.findall(r"[^\s,{}]+", text))
-
-
-def _compared_ports(operator: str, number: str) -> str:
-    """Return the ports of a comparison as an entry states them."""
-    if not is_number(number):
-        return "other"
-    value = int(number)
-    spans = {
-        ">=": f"{value}-65535", ">": f"{value + 1}-65535", "<=": f"0-{value}", "<": f"0-{value - 1}",
-        "!=": f"0-{value - 1},{value + 1}-65535", "==": number,
-    }  # fmt: skip
-    return f"destination-port {spans[operator]}"
-
-
-def state_filters(document: Document) -> None:
-    """State what the chain drops besides logins, as lists that filter what arrives at ports."""
-    facts = document.reading.facts
-    known = dict.fromkeys(
-        path[len("interface[") :].partition("]")[0] for path in facts if path.startswith("interface[")
-    )
-    rules = [
-        (number, rule)
-        for number, text in enumerate(document.text.split("\n"), 1)
-        if (rule := _parse_filter_rule(text.strip()))
-    ]
-    rules += _closed_chains(document.text)
-    lists: dict[tuple[tuple[int, str], ...], list[str]] = {}
-    for port in known:
-        mine = tuple(
-            (number, text)
-            for number, (ports, text) in rules
-            if any(fnmatchcase(port, each) for each in ports)
-        )
-        if any(text.startswith("drop") for _, text in mine) and port != MANAGEMENT_INTERFACE:
-            lists.setdefault(mine, []).append(port)
-    for at, (mine, ports) in enumerate(lists.items(), 1):
-        name = _CHAIN if at == 1 else f"{_CHAIN}-{at}"
-        for place, (number, text) in enumerate(mine):
-            document.put(f"access_list[{name}]/{place}", text, number)
-        for port in ports:
-            if (path := port_paths(port)["access_list_in"]) not in facts:
-                document.put(path, name, mine[0][0])
-
-
-_CLOSED = re.compile(r"type filter hook (input|forward|prerouting|output|postrouting) .*policy drop;")
-_BEYOND = re.compile(r"\b(?:jump|goto|vmap|set)\b|\$|@")
-
-
-def _closed_chains(text: str) -> list[tuple[int, _FilterRule]]:
-    """Return line and last rule of each chain that drops the rest; none where rules are in other places too.
-
-    What is forwarded is RDMA of hosts, and no packet of a session.
-    """
-    if _BEYOND.search(text):
-        return []
-    found = [(number, _CLOSED.fullmatch(line.strip())) for number, line in enumerate(text.split("\n"), 1)]
-    rdma = "drop protocol udp destination-port 4791"
-    return [
-        (number, _FilterRule(("*",), rdma if match[1] in ("forward", "postrouting") else "drop"))
-        for number, match in found
-        if match
-    ]
