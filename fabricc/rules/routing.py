@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Key, Sessions
 
 POLICY, UNUSED = "FAB9664", "FAB9665"
+_REQUIRED = "bgp/requires_policy"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
 _DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
@@ -60,7 +61,7 @@ _DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that a system which requires policies exchanges nothing over sessions without one (RFC 8212)."""
-    if statement.rest.get("bgp/requires_policy") != "true":
+    if statement.rest.get(_REQUIRED) != "true":
         return
     for direction, effect in (("import", "accepts no route"), ("export", "announces no route")):
         bare = [
@@ -77,9 +78,9 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
             message += f": there is no {direction} policy, and the switch requires one (RFC 8212)"
             paths = tuple(session_path(bare[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
-            lines, required = statement.device.reading.lines, "bgp/requires_policy"
-            if len(bare) == len(external_sessions(statement)) and lines.get(required) != lines.get("bgp/asn"):
-                paths = (required, *paths)  # the requirement that no session fulfills is stated
+            lines = statement.device.reading.lines
+            if len(bare) == len(external_sessions(statement)) and lines.get(_REQUIRED) != lines.get("bgp/asn"):
+                paths = (_REQUIRED, *paths)  # the requirement that no session fulfills is stated
             remedy = f"Set an {direction} policy on the session, or switch the requirement off."
             yield finding_at(
                 POLICY, statement.device, paths, message, f"no {direction} policy", remedy=remedy
@@ -155,7 +156,7 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
 
     The severity is `note` on a switch without PFC and without any policy: many networks are designed that way.
     """
-    if statement.rest.get("bgp/requires_policy") == "true":
+    if statement.rest.get(_REQUIRED) == "true":
         return
     bare: dict[str, list[Key]] = {}
     for key, values in external_sessions(statement):

@@ -7,6 +7,7 @@ take effect, as facts `unread[...]`.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ _SESSION = {
     "import": "route_map", "export": "route_map", "prefix_list_in": "prefix_list", "prefix_list_out": "prefix_list",
     "group": "group",
 }  # fmt: skip
+_FILTERS = ("filter_in", "filter_out")
+"""Leaves of sessions that name the kind of a list and the list: `as_path_list NAME`."""
 _PORTS = {
     "access_list_in": "access_list", "access_list_out": "access_list", "setting[ip policy route-map]": "route_map",
     "service_policy[traffic-policy input]": "policy", "service_policy[traffic-policy output]": "policy",
@@ -88,20 +91,34 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
     found = _find_undefined(statement)
     having = [
-        _lines_with(text, {name for _, name, _ in found}, file)
+        _lines_with(text, {name for _, name, _, _ in found}, file)
         for file, text in statement.device.files.items()
     ]
-    for kind, name, paths in found:
+    for kind, name, paths, twin in found:
         if not any(_occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
             message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or remove the reference."
             yield finding_at(
                 UNDEFINED, statement.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
             )
+            if twin:
+                message = (
+                    f"{statement.name}: nothing uses the {_KINDS[kind]} {twin}, and {name} is not defined"
+                )
+                path = next(path for path in statement.rest if path.startswith(f"{kind}[{twin}]"))
+                yield finding_at(
+                    UNREAD,
+                    statement.device,
+                    path,
+                    message,
+                    f"misnamed {kind}",
+                    Severity.WARNING,
+                    "Give both one name.",
+                )
 
 
-def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
-    """Return kind and name of used names without facts, and the paths that use them."""
+def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str]]:
+    """Return kind and name of used names without facts, the paths that use them, and an unused name nearly the same."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
 
@@ -146,6 +163,10 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
         for leaf, kind in _SESSION.items():
             if (named := values.get(leaf)) is not None:
                 use(kind, named, session_path(key, leaf))
+        for leaf in _FILTERS:
+            for first, second in pairwise(str(values.get(leaf, "")).split()):
+                if first in _KINDS:
+                    use(first, second.rstrip(","), session_path(key, leaf))
         for leaf, named in values.items():
             if leaf.startswith("setting[rcf ") and statement.fars and (match := _FUNCTION.fullmatch(leaf)):
                 use("function", match[1], session_path(key, leaf))
@@ -155,7 +176,18 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
         for leaf, kind in _PORTS.items():
             if (named := values.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
-    return [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
+    return [
+        (kind, name, paths, _find_twin(name, [each for each in defined[kind] if (kind, each) not in uses]))
+        for (kind, name), paths in uses.items()
+        if name not in defined[kind]
+    ]
+
+
+_LIKENESS = 0.75
+
+
+def _find_twin(name: str, others: list[str]) -> str:
+    return next(iter(get_close_matches(name, others, 1, _LIKENESS)), "")
 
 
 _AWAY = 6

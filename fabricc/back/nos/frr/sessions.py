@@ -166,6 +166,8 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
             stated = _session_facts(stored, default)
             if own.keys() <= _MEMBER:
                 members[of] = stated
+        if "bfd_profile" in own and not prefix:
+            document.put(f"structure/bgp_group[{name}]/bfd_profile", *own["bfd_profile"])
         path = f"{prefix}bgp/neighbor[{name}]/"
         for key, value, line in stated:
             document.put(path + key, value, line or speaker.line)
