@@ -261,6 +261,13 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         message = f"{statement.name}: the sessions with {who} are shut, as sessions are by default here"
         remedy = "Remove the default, or enable the sessions."
         yield finding_at(IDLE, statement.device, shut, message, "shut session", Severity.WARNING, remedy)
+    closed = [key for key, values in statement.sessions.items() if values.get("enabled") == "false"]
+    if len(closed) == len(statement.sessions) > 1:
+        message = (
+            f"{statement.name}: each of its {len(closed)} sessions is shut, so it has no route of others"
+        )
+        remedy, path = "Enable the sessions.", session_path(closed[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
     bare = [
         (key, leaf)
         for key, values in sessions_to_switches(statement, sessions)

@@ -17,7 +17,7 @@ from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import UPPER, Key, Sessions
+from fabricc.rules.sessions import UPPER, Key, Sessions, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +44,11 @@ def _does_not_route(statement: Statement, sessions: Sessions) -> Iterator[Findin
         if statement.of(port, version) is not None
         or (version in exchanged and statement.of(port, "unnumbered") is not None)
     }
+    joined = () if families else sessions_to_switches(statement, sessions)
+    routed = families.union(*(str(values.get("families", "")).split(",") for _, values in joined))
     for path, value in statement.rest.items():
         family = defaults.unrouted_family(path, value)
-        if family in families:
+        if family and family in routed:
             message = f"{statement.name} does not route {family} packets between its links: traffic is lost"
             remedy = "Enable routing for the family."
             yield finding_at(STILL, statement.device, path, message, "no routing", Severity.ERROR, remedy)

@@ -21,7 +21,7 @@ from fabricc.rules.forwarding import IDLE, STILL
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.routing import TIMERS
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
-from fabricc.rules.sessions import UPPER, external_sessions, sessions_to_switches
+from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +52,11 @@ def _scale_of(statement: Statement, sessions: Sessions) -> Scale:
     holds = [hold for each in sessions.stated.values() if isinstance(hold := each.timers[1], int) and hold]
     return Scale(
         len(sessions.stated),
-        len(statement.addresses),
+        len(statement.addresses.keys() | statement.fars.keys()),
         prefixes,
         min(holds, default=None),
         upper and prefixes > 1,
+        any(":" in neighbor or not is_address(neighbor) for _, neighbor in sessions.stated),
     )
 
 
@@ -174,7 +175,7 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     remedy, group = "Send messages from the level `notice` or `informational` on.", "quiet log"
     if _LOG not in statement.rest:
         return
-    for path in (_LOG, *statement.facts_below("platform/syslog[")):
+    for path in (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog[")):
         if harmful_settings.quiets_log(path, statement.rest.get(path, ""), line_of(device, path)):
             yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy)
             return

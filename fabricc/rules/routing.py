@@ -93,6 +93,7 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         denying = _denying_maps(statement, direction)
         closed = []
+        joined = {key for key, _ in sessions_to_switches(statement, sessions)}
         for key, values in open_sessions(statement) if denying else ():
             far = statement.fars.get(sessions.near.get(key, ""))
             known = key in joined or (far is not None and far.known and far.tier is not Tier.HOST)
@@ -108,7 +109,8 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
                 named = ((path, statement.rest.get(path, values.get(direction))) for path in paths)
                 hit = ((path, _denying_name(name, denying)) for path, name in named)
                 closed += [(key[1], path, name) for path, name in hit if name][:1]
-        if closed:
+        linked = any(far.known for far in statement.fars.values())
+        if closed and (linked or {key for key, _, _ in closed} >= {neighbor for _, neighbor in joined}):
             who = join_words([neighbor for neighbor, _, _ in closed], 2)
             _, path, name = closed[0]
             message = f"{statement.name} {effect} {who}: the {direction} policy {name} permits none"
@@ -343,6 +345,15 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
         )
         return
+    joined = sessions_to_switches(statement, sessions)
+    stated = str(statement.rest.get("bgp/maximum_paths"))
+    if not links and len(joined) > 1 and _ONE.fullmatch(stated):
+        message = f"{statement.name} has {len(joined)} sessions over ports and uses one path, the number that it sets"
+        rule, path = INVARIANTS[9], "bgp/maximum_paths"
+        yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy)
+
+
+_ONE = re.compile(r"1|(?:ipv[46] \d+, )*ipv[46] 1(?:, ipv[46] \d+)*")
 
 
 def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:

@@ -183,11 +183,12 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str
     ]
 
 
-_LIKENESS = 0.75
+_LIKENESS, _SUFFIX = 0.9, 4
 
 
 def _find_twin(name: str, others: list[str]) -> str:
-    return next(iter(get_close_matches(name, others, 1, _LIKENESS)), "")
+    longer = [each for each in others if each.startswith(name) and len(each) <= len(name) + _SUFFIX]
+    return next(iter(longer or get_close_matches(name, others, 1, _LIKENESS)), "")
 
 
 _AWAY = 6

@@ -30,6 +30,7 @@ class Scale(NamedTuple):
         sessions: number of its sessions; `neighbors`: of its ports with an address; `prefixes`: of those to announce.
         hold_s: hold time of its sessions.
         upper: whether other switches of its tier have the same routes.
+        ipv6: whether it has sessions over IPv6.
     """
 
     sessions: int = 0
@@ -37,6 +38,7 @@ class Scale(NamedTuple):
     prefixes: int = 0
     hold_s: int | None = None
     upper: bool = False
+    ipv6: bool = False
 
 
 _NUMBER = re.compile(r"\d+")
@@ -93,6 +95,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         Harm("timers", "opens a lost session only after {} s again"),
     ),
     (
+        re.compile(r"setting\[timers delayopen\]"),
+        _above(_SLOWEST_S),
+        Harm("timers", "opens a session only {} s after its connection"),
+    ),
+    (
         re.compile(r"setting\[port\]"),
         lambda value, _: _number(value) not in (_BGP, -1),
         Harm("sessions", "connects to TCP port {}, where no BGP listens"),
@@ -135,6 +142,16 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         re.compile(r"bgp/setting\[minimum-holdtime\]"),
         lambda value, scale: scale.hold_s is not None and scale.hold_s < _number(value),
         Harm("sessions", "refuses hold times below {} s, and its sessions have a shorter one"),
+    ),
+    (
+        re.compile(r"bgp/setting\[bestpath as-path ignore\]"),
+        _is_on,
+        Harm("routes", "does not compare the lengths of paths: it uses detours beside the shortest ones"),
+    ),
+    (
+        re.compile(r"kernel\[net\.ipv6\.conf\.(?:all|default)\.disable_ipv6\]"),
+        lambda value, scale: scale.ipv6 and _number(value) == 1,
+        Harm("kernel", "its ports have no IPv6, by which its sessions reach the neighbors"),
     ),
     (
         re.compile(r"bgp/setting\[(?:ipv[46] )?bgp dampening\]"),
@@ -262,6 +279,8 @@ _LONGEST_DELAY_S = 30
 """A delay of announcements that exceeds every default (RFC 4271, section 10: 30 s for eBGP)."""
 _QUIET = re.compile(r"no logging on|logging trap (?:emergencies|alerts|critical|[012])")
 _SILENT = ("none", "emergency", "alert", "critical")
+_GRAVEST = ("emergencies", "alerts", "critical")
+FRR_LOG = "log/syslog"
 _JUNOS_LOG = re.compile(r"platform/syslog\[([^]]+)\]/any")
 _NXOS_LOG = re.compile(r"\s*logging server \S+ [012](?: .*)?")
 
@@ -336,7 +355,9 @@ def quiets_log(path: str, value: object, line: str) -> bool:
     """Return whether a log server gets next to nothing: no message, or those of the gravest levels alone."""
     if match := _JUNOS_LOG.fullmatch(path):
         return match[1] != "messages" and str(value) in _SILENT
-    return path == "management/syslog" and bool(_NXOS_LOG.fullmatch(line))
+    return (path == FRR_LOG and value in _GRAVEST) or (
+        path == "management/syslog" and bool(_NXOS_LOG.fullmatch(line))
+    )
 
 
 def quiets_all_logs(text: str) -> bool:
