@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
@@ -17,8 +18,9 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, OTHER, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.rule import ADDRESSES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.summary import ACCESS, BESIDE, COMMON, SERVICES, stray_servers
 
 if TYPE_CHECKING:
@@ -135,6 +137,36 @@ def _open_to_fabric(statement: Statement, _: Sessions) -> Iterator[Finding]:
         message = f"{statement.name}: {service} answers in the VRF of the fabric: any host reaches it"
         remedy = "Enable it in the VRF of the management port alone."
         yield finding_at(ISOLATED, statement.device, path, message, "open service", Severity.WARNING, remedy)
+
+
+def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report prefixes of the management network that a switch announces to the fabric."""
+    try:
+        network = ip_interface(str(statement.rest.get("management/address", ""))).network
+    except ValueError:
+        return
+    maps = {str(values.get("export")) for values in statement.sessions.values()}
+    maps.add(str(statement.rest.get("bgp/redistribute_connected")))
+    lists = {
+        word
+        for path, value in statement.facts_below("route_map[").items()
+        if first_key(path) in maps
+        for word in str(value).split()
+    }
+    stated = {path: first_key(path) for path in statement.facts_below("bgp/network[")}
+    stated |= {
+        path: str(value).partition(" ")[0]
+        for path, value in statement.facts_below("prefix_list[").items()
+        if first_key(path) in lists
+    }
+    for path, prefix in stated.items():
+        mine = parse_block(prefix)
+        if mine is not None and (whole := parse_block(str(network))) and whole.covers(mine):
+            message = f"{statement.name} announces {prefix}, a part of the management network, to the fabric"
+            remedy = "Leave the management network out of BGP."
+            group = "management announced"
+            yield finding_at(ISOLATED, statement.device, path, message, group, Severity.WARNING, remedy)
+            return
 
 
 MISSING = "FAB9674"
@@ -328,6 +360,7 @@ RULES = (
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _open_to_fabric),
+    SwitchRule(ISOLATED, POLICY, (Input.BGP,), _announced_management),
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _undiscovered),
     SwitchRule(MISSING, OTHER, (Input.LINKS,), _hidden_links),
     SwitchRule(MISSING, OTHER, (), _lost_servers),

@@ -441,11 +441,34 @@ def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Fin
                 break
 
 
+def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report imports from other switches that permit every route, where nothing uses a prefix list of the switch."""
+    lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
+    joined = sessions_to_switches(statement, sessions) if lists else []
+    imports = {str(stated.get("import")) for _, stated in joined}
+    clauses = statement.facts_below("route_map[") if imports else {}
+    bare = {path: first_key(path) for path, value in clauses.items() if value == "permit"}
+    if not imports.intersection(bare.values()):
+        return
+    values = [value for path, value in statement.rest.items() if path[0] != "p"]
+    values += [value for says in statement.sessions.values() for value in says.values()]
+    unused = sorted(lists.difference(*(str(value).replace(",", " ").split() for value in values)))
+    for path in bare if unused else ():
+        name, number = split_list_path(path, "route_map")
+        if name in imports and is_number(number):
+            message = f"{statement.name}: {name} permits every route of other switches, and nothing uses {unused[0]}"
+            remedy = "Match the list in the clause, or remove the list."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "unbound list", Severity.WARNING, remedy
+            )
+
+
 RULES = (
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
     SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
     FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unreached_clauses),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unbound_lists),
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, BGP, (Input.BGP,), _external_in_internal),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),

@@ -85,6 +85,19 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 POLICY, statement.device, paths, message, f"no {direction} policy", remedy=remedy
             )
+        start = "evpn/neighbor["
+        stated = statement.facts_below(start)
+        external = {neighbor for (vrf, neighbor), _ in external_sessions(statement) if not vrf}
+        speaking = external.intersection(first_key(path) for path in stated)
+        closed = sorted(each for each in speaking if f"{start}{each}]/{direction}" not in stated)
+        if closed:
+            message = (
+                f"{statement.name} exchanges no route of EVPN with {join_words(closed, 2)}: there is no {direction} "
+                "policy, and the switch requires one (RFC 8212)"
+            )
+            remedy = f"Set an {direction} policy for EVPN on the session."
+            path = next(path for path in stated if path.startswith(f"{start}{closed[0]}]/"))
+            yield finding_at(POLICY, statement.device, path, message, f"no {direction} policy", remedy=remedy)
 
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

@@ -332,10 +332,13 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
                 holders["route target", target].setdefault(vrf.name, name)
             holders["VNI", vrf.vni].setdefault(vrf.name, name)
         spread = Counter(vrf.name for _, vrf in every)
+        exported = frozenset[str]().union(*(vrf.exports for _, vrf in every))
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
-            if spread[vrf.name] > 1 and bool(vrf.exports) != bool(vrf.imports):
+            lost = bool(vrf.imports) and vrf.exports and vrf.imports.isdisjoint(exported)
+            if spread[vrf.name] > 1 and (lost or bool(vrf.exports) != bool(vrf.imports)):
                 what = "exports no route target" if vrf.imports else "imports no route target"
+                what = f"imports {min(vrf.imports)} alone, which none exports" if lost else what
                 others = plural(spread[vrf.name] - 1, "other switch")
                 message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
                 path = f"evpn/vrf[{vrf.name}]/route_target"

@@ -179,6 +179,11 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("kernel", "sets the code point of packets to 0: the next hops take RDMA for other traffic"),
     ),
     (
+        re.compile(r"(?:evpn/segment|structure/vrf)\[[^]]+\]/learns_from_tunnels"),
+        _is_on,
+        Harm("kernel", "learns addresses from tunnels besides those of EVPN, which then move at random"),
+    ),
+    (
         _PORT_QUEUE,
         _is_on,
         Harm("kernel", "a command at boot drops or slows packets at {port}"),
@@ -211,6 +216,7 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
 )  # fmt: skip
 ABOUT = (
     "bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/", "routing/setting[tc ", "routing/setting[dscp ",
+    "evpn/segment[", "structure/vrf[",
 )  # fmt: skip
 """What the paths of settings of a whole switch begin with."""
 STRICT_ROLE = "strict-mode"

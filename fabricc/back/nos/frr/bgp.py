@@ -320,6 +320,10 @@ def _finish(multipath_limit: int, document: Document) -> None:
             document.put("bgp/requires_policy", "true", bgp.line)
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
+        tunnels = any("vni" in vrf.values for vrf in scope.each("vrf").values())
+        if tunnels and "evpn" in bgp.values and evpn.ALL_VNIS not in document.text:
+            why = f"without {evpn.ALL_VNIS} no VNI is announced"
+            document.put("unread[address-family l2vpn evpn]", why, bgp.values["evpn"][1])
         sessions.finish(document, bgp)
     for _, bgp in processes[1:]:
         document.reject(bgp.line)

@@ -269,6 +269,7 @@ def state_devices(facts: Facts, switch: Switch) -> None:
 DEVICE_ROWS: tuple[Row, ...] = (
     Keep("bridge-access <integer>", "access"),
     Keep("bridge-learning off", "learns", "false"),
+    Keep("bridge-learning on", "learns", "true"),
     Keep("bridge-arp-nd-suppress on", "suppresses", "true"),
     Keep("vxlan-id <integer>", "vni"),
     Keep("vxlan-local-tunnelip <address4>", "source"),
@@ -379,11 +380,12 @@ _SETTINGS = setting_rows(
     "dup-addr-detection freeze", "dup-addr-detection max-moves", "ead-es-frag", "ead-es-route-target", "flooding",
     "mac-vrf soo", "mh", "use-es-l3nhg", under="evpn setting",
 )  # fmt: skip
+ALL_VNIS = "advertise-all-vni"
 ROUTE_ROWS: tuple[Row, ...] = (
     Keep("address-family l2vpn evpn", "evpn"),
     Block("address-family l2vpn evpn", "", (
         *of_family("evpn"),
-        Fact("advertise-all-vni", "evpn/advertises_all"),
+        Fact(ALL_VNIS, "evpn/advertises_all"),
         Block("vni <integer>", "vni", (*_TARGETS, *_SETTINGS)),
         *_TARGETS,
         *_SETTINGS,
@@ -416,6 +418,12 @@ def finish_tenants(document: Document) -> None:
     facts = document.reading.facts
     for name, scope in document.scope.each("vrf").items():
         document.put_leaves(f"evpn/vrf[{name}]/", scope.values, ("vni",))
+        device = f"structure/vrf[{name}]/vni"
+        number, line = scope.values.get("vni", (None, 0))
+        if line and facts.get(device, number) != number:
+            document.put(f"unread[vni of VRF {name}]", f"its VXLAN device has the VNI {facts[device]}", line)
+            at = document.reading.lines[device]
+            document.reading.put(f"unread[VXLAN device of VRF {name}]", f"the VRF has the VNI {number}", *at)
         bridged = facts.get("structure/bridge/vlan_aware") == "yes"
         if bridged and "vni" in scope.values and f"evpn/vrf[{name}]/vlan" not in facts:
             document.put(f"evpn/vrf[{name}]/vlan", NO_VLAN, scope.values["vni"][1])

@@ -193,6 +193,7 @@ ROWS: Sequence[Row] = (
         Entry("address <word>", "addresses"),
         *(Fact(f"{word}-forward <on|off>", path) for word, path in FORWARDING.items()),
         Fact("up <rest>", _interpret_command),
+        Keep("vrf <word>", "vrf"),
     )),
     Block("iface <word>", "port", (
         Keep("mtu <integer>", "mtu"),
@@ -241,6 +242,8 @@ def finish(document: Document) -> None:
             document.put(
                 f"{owner}/enabled", format_boolean(automatic.pop(interface, None) is not None), block.line
             )
+            if "vrf" in block.values:
+                document.put(port_paths(interface)["vrf"], *block.values["vrf"])
             for address, (_, line) in block.table("addresses").items():
                 family = "address" if owner == "management" else f"ipv{6 if ':' in str(address) else 4}"
                 document.put_also(f"{owner}/{family}", str(address), line)
@@ -251,6 +254,8 @@ def finish(document: Document) -> None:
         if automatic.pop(at, None) is None:
             document.reject_all(device)
     evpn.finish_devices(document, devices)
+    if evpn.BRIDGE in devices:
+        _state_unbridged(document, devices)
     for name, port in scope.each("port").items():
         if str(name) in devices:
             continue
@@ -310,6 +315,28 @@ def _state_commands(document: Document) -> None:
                 document.put(paths["enabled"], "false", number)
 
 
+def _state_unbridged(document: Document, devices: Mapping[str, Scope]) -> None:
+    """State what keeps a VXLAN device out of the bridge, or shortens the packets of the bridge."""
+    bridge = devices[evpn.BRIDGE]
+    ports, vlans = bridge.table("ports"), bridge.table("vlans")
+    size = bridge.values.get("mtu", (0, 0))[0]
+    for name, scope in devices.items() if ports and vlans else ():
+        if "vni" not in scope.values:
+            continue
+        vlan, line = scope.values.get("access", (None, 0))
+        mtu, at = scope.values.get("mtu", (size, 0))
+        if name not in ports:
+            document.put(
+                f"unread[{name}]", f"{evpn.BRIDGE} does not have it as a port", next(iter(ports.values()))[1]
+            )
+        elif line and str(vlan) not in map(str, vlans):
+            document.put(f"unread[bridge-access of {name}]", f"{evpn.BRIDGE} has no VLAN {vlan}", line)
+        if int(str(mtu)) < int(str(size)):
+            document.put(
+                f"unread[mtu of {evpn.BRIDGE}]", f"packets over {name} are no longer than {mtu} bytes", at
+            )
+
+
 def _state_lone(document: Document, name: str, port: Scope, lost: Mapping[str, int]) -> None:
     """State that no `auto` line names an interface, where other such lines name interfaces that are not there."""
     if document.reading.facts.get(port_paths(name)["enabled"]) == "false" and "enabled" not in port.values:
@@ -333,6 +360,11 @@ def _finish_isolation(reading: Reading) -> None:
     kept = [path for path, rule in rules.items() if rule == wanted and _parse_preference(path) < MAIN_RULE]
     open_to_all = [path for path, rule in rules.items() if " lookup " in f" {rule}" and "iif lo " not in rule]
     wrong = [*open_to_all, *(path for path in FORWARDING.values() if facts.get(path) != "off")]
+    shared = port_paths(MANAGEMENT_INTERFACE)["vrf"]
+    ports = [
+        path for path in facts if path.startswith("interface[") and path.endswith("]/vrf") and path != shared
+    ]
+    wrong = [*([shared] if any(facts[path] == facts.get(shared) for path in ports) else []), *wrong]
     place = next((reading.lines[path] for path in (*wrong, *kept) if path in reading.lines), None)
     state_isolation(reading, bool(kept) and not wrong, place or reading.lines["management/address"], _RULE)
 
