@@ -140,7 +140,9 @@ def _open_to_fabric(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report prefixes of the management network that a switch announces to the fabric."""
+    """Report prefixes of the management network, which other lines separate, that a switch announces to the fabric."""
+    if statement.rest.get("management/isolated") != "true":
+        return
     try:
         network = ip_interface(str(statement.rest.get("management/address", ""))).network
     except ValueError:

@@ -442,7 +442,9 @@ def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 
 def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report imports from other switches that permit every route, where nothing uses a prefix list of the switch."""
+    """Report imports that permit every route on a switch that requires policies and has a prefix list without use."""
+    if statement.rest.get("bgp/requires_policy") != "true":
+        return
     lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
     joined = sessions_to_switches(statement, sessions) if lists else []
     imports = {str(stated.get("import")) for _, stated in joined}

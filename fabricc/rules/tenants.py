@@ -335,7 +335,8 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
         exported = frozenset[str]().union(*(vrf.exports for _, vrf in every))
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
-            lost = bool(vrf.imports) and vrf.exports and vrf.imports.isdisjoint(exported)
+            stated = bool(vrf.imports and vrf.exports) and all(":" in each for each in vrf.imports)
+            lost = stated and vrf.imports.isdisjoint(exported)
             if spread[vrf.name] > 1 and (lost or bool(vrf.exports) != bool(vrf.imports)):
                 what = "exports no route target" if vrf.imports else "imports no route target"
                 what = f"imports {min(vrf.imports)} alone, which none exports" if lost else what
