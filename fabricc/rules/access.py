@@ -161,9 +161,13 @@ def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding
         for path, value in statement.facts_below("prefix_list[").items()
         if first_key(path) in lists
     }
+    whole = parse_block(str(network))
+    inside = (parse_block(text) for texts in statement.addresses.values() for text in texts)
+    if whole is None or any(each and whole.covers(each) for each in inside):
+        return  # which is in-band
     for path, prefix in stated.items():
         mine = parse_block(prefix)
-        if mine is not None and (whole := parse_block(str(network))) and whole.covers(mine):
+        if mine is not None and whole.covers(mine):
             message = f"{statement.name} announces {prefix}, a part of the management network, to the fabric"
             remedy = "Leave the management network out of BGP."
             group = "management announced"

@@ -79,7 +79,9 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             message += f": there is no {direction} policy, and the switch requires one (RFC 8212)"
             paths = tuple(session_path(bare[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
             lines = statement.device.reading.lines
-            if len(bare) == len(external_sessions(statement)) and lines.get(_REQUIRED) != lines.get("bgp/asn"):
+            if len(bare) == len(external_sessions(statement)) and lines.get(_REQUIRED) != lines.get(
+                "bgp/asn"
+            ):
                 paths = (_REQUIRED, *paths)  # the requirement that no session fulfills is stated
             remedy = f"Set an {direction} policy on the session, or switch the requirement off."
             yield finding_at(
