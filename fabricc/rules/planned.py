@@ -117,11 +117,18 @@ def is_common(summary: Summary) -> bool:
 
 def common_summary(summary: Summary, first: Switch, switch: Switch) -> Summary:
     """Return the summary of a switch that differs from another one, `first`, in coordinates alone."""
-    was, own = _vtep_address(first), _vtep_address(switch)
+    known = {
+        was: now
+        for was, now in (
+            (first.loopback4, switch.loopback4), (first.loopback6, switch.loopback6),
+            (_vtep_address(first), _vtep_address(switch)),
+        )
+        if was and now
+    }  # fmt: skip
 
-    def moved(distinguisher: str) -> str:
-        address, colon, number = distinguisher.partition(":")
-        return f"{own}:{number}" if colon and address == was else distinguisher
+    def moved(text: str, mark: str = ":") -> str:
+        address, found, rest = text.partition(mark)
+        return f"{known.get(address, address)}{found}{rest}"
 
     overlay = summary.overlay
     if overlay is not None:
@@ -133,6 +140,8 @@ def common_summary(summary: Summary, first: Switch, switch: Switch) -> Summary:
         prefixes=switch.bgp.aggregates,
         overlay=overlay,
         distinguishers=tuple([(moved(value), path) for value, path in summary.distinguishers]),
+        loopbacks=tuple([moved(text, "/") for text in summary.loopbacks]),
+        vtep=known.get(summary.vtep, summary.vtep),
     )
 
 

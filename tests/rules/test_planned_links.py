@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Peer
+from fabricc.fabric.shape import TierName
 from fabricc.proof.invariants.view import make_view
+from fabricc.rules.planned import common_summary, planned_statement
 from fabricc.rules.planned_links import (
     LinkComparison,
     LinkEnd,
@@ -23,10 +26,13 @@ from fabricc.rules.planned_links import (
     locate_end,
     switch_ends,
 )
+from fabricc.rules.sessions import sessions_of
+from fabricc.rules.summary import summarize
 from tests.proof.fabrics import make_fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
+    from fabricc.rules.records import Summary
 
 BASE = {"mtu": 9100, "speed_gbps": 400, "pfc": "3"}
 VALUES = {
@@ -260,3 +266,20 @@ def test_ends_that_both_run_bfd_have_the_same_multiplier() -> None:
     assert "disagree on BFD" in message
     assert "x 3" in message
     assert "x 5" in message
+
+
+def test_a_switch_like_another_has_a_summary_with_its_own_addresses() -> None:
+    """Files of the like are not read, so their coordinates come from the plan."""
+    fabric = make_fabric()
+    first, *others = [fabric.switch(each) for each in fabric.switch_ids() if each.tier is TierName.TOR][:3]
+    of_first, *expected = [summary_of(each) for each in (first, *others)]
+    for switch, own in zip(others, expected, strict=True):
+        found = common_summary(of_first, first, switch)
+        assert found.loopbacks == own.loopbacks != of_first.loopbacks
+        assert (found.asn, found.router_id, found.vtep) == (own.asn, own.router_id, own.vtep)
+
+
+def summary_of(switch: Switch) -> Summary:
+    """Return the summary of what a plan states of a switch."""
+    statement = planned_statement(switch, Reading(back_ends.load(switch.nos).planned(switch)), {})
+    return summarize(statement, sessions_of(statement))
