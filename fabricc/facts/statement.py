@@ -330,7 +330,7 @@ def read_statement(
     for port, own in parts.statements_of_ports():
         for leaf, value in own:
             if leaf in _FAMILIES and isinstance(value, str):
-                addresses.setdefault(port, []).append(value)
+                addresses.setdefault(port, []).extend(value.split(","))  # hosts have several in one fact
             elif leaf.startswith(frame.SECONDARY):
                 addresses.setdefault(port, []).append(leaf[len(frame.SECONDARY) : -1])
     parsed = PLAIN.parse_name if device.kind is Kind.HOST else cached_parser(device.system)

@@ -202,11 +202,11 @@ def _rail_routes(statement: Statement) -> Iterator[Fault]:
     for (port, leaf), table in rules.items():
         source = outer_key(leaf).partition("/")[0]
         texts = [each.partition("/")[0] for each in statement.addresses.get(port, ())]
-        if table not in tables and port in rails:
+        if table not in tables and port in rails and not unread:
             message = f"{port}: a rule leads to table {table}, which has no route"
             path = f"{PORT}{port}]/{leaf}"
             yield Fault((path,), message, "Use the table of the rail's routes.", word=table)
-        elif port in plain and table not in {each[4] for each in routes if each[0] == port}:
+        elif port in plain and not unread and table not in {each[4] for each in routes if each[0] == port}:
             message = f"{port}: a rule leads to table {table}, whose routes are by another port"
             path = f"{PORT}{port}]/{leaf}"
             yield Fault((path,), message, "Use the table of the rail's routes.", word=table)
@@ -214,7 +214,7 @@ def _rail_routes(statement: Statement) -> Iterator[Fault]:
             message = f"{port}: a rule is about {source}, which is not its address"
             yield Fault((f"{PORT}{port}]/{leaf}",), message, "Write the rule for the port's own address.")
     unused = [each for each in routes if each[0] in plain and each[4] and each[4] not in rules.values()]
-    if unused:
+    if unused and not unread:
         port, leaf, prefix, _, table = unused[0]
         message = f"{port}: no rule leads to table {table}, so its route for {prefix} is never used"
         path = f"{PORT}{port}]/{leaf}"

@@ -245,6 +245,7 @@ _DRIVERS = {
 }
 """Beginning of the names of RDMA devices -> modules of their driver."""
 _COMMON = ("ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm")
+"""Modules that others load: `blacklist` keeps them from nothing but a loading by themselves (modprobe.d(5))."""
 
 
 def _barred_modules(statement: Statement) -> Iterator[Fault]:
@@ -254,10 +255,10 @@ def _barred_modules(statement: Statement) -> Iterator[Fault]:
     own = {each for begins, names in _DRIVERS.items() for each in names.split()
            if any(device.startswith(begins) for device in devices)}  # fmt: skip
     loaded = {first_key(path) for path in statement.facts_below("module[")}
-    for path in barred:
-        name = first_key(path)
-        if devices and (name in own or name in loaded or name in _COMMON):
-            message = f"{name}, which RDMA needs, is not loaded: {barred[path]}"
+    for path, value in barred.items():
+        name, always = first_key(path), str(value).startswith("install")
+        if devices and (name in own or name in loaded or (always and name in _COMMON)):
+            message = f"{name}, which RDMA needs, is not loaded: {value}"
             yield Fault((path,), message, "Remove the line.", Severity.ERROR)
 
 
@@ -274,18 +275,19 @@ def _kernel(statement: Statement) -> Iterator[Fault]:
         for each in parse_addresses(statement.addresses.get(port, ())):
             if each.version == _IPV4 and each.network.num_addresses > _LINK:
                 nets.setdefault(str(each.network), []).append(port)
-            off = [
-                key for key in (f"net.ipv6.conf.{scope}.disable_ipv6" for scope in ("all", "default", port))
-                if settings.get(key) == 1 and each.version != _IPV4
-            ]  # fmt: skip
+            keys = [f"net.ipv6.conf.{scope}.disable_ipv6" for scope in (port, "*", "all", "default")]
+            off = [key for key in keys if settings.get(key) == 1 and each.version != _IPV4]
+            if settings.get(keys[0]) == 0:
+                off = []
             if off:
                 message = f"{port} has {each}, and IPv6 is turned off"
                 yield Fault((f"sysctl[{off[0]}]",), message, "Leave IPv6 on.", Severity.ERROR)
     shared = [] if host_files.KERNEL_SETTINGS in left else [each for each in nets.values() if len(each) > 1]
     for port in (port for ports in shared for port in ports):
         for leaf, least, most in _SHARED:
-            keys = [f"net.ipv4.conf.{scope}.{leaf}" for scope in (port, "all")]
-            values = [found for key in keys if (found := settings.get(key)) is not None]
+            keys = [f"net.ipv4.conf.{scope}.{leaf}" for scope in (port, "*", "default", "all")]
+            own = [found for key in keys[:-1] if (found := settings.get(key)) is not None]
+            values = [*own[:1], *filter(None, [settings.get(keys[-1])])]  # the kernel uses the larger one
             if not least <= max(values, default=0) <= most:
                 message = f"{port} is in one subnet with another rail, and {leaf} is {max(values, default=0)}"
                 near = [*(f"sysctl[{key}]" for key in (*keys, *settings)), f"{PORT}{port}]/ipv4"]

@@ -295,7 +295,7 @@ def _other_functions(statement: Statement) -> Iterator[Fault]:
                 yield Fault((f"{PORT}{lone[0]}]/pci",), message, remedy, word=f"Name={lone[0]}")
             continue
         number = as_int(statement.ports[port].get("firmware_port"))
-        if number is not None and is_number(mine[-1]) and number != int(mine[-1]) + 1:
+        if number is not None and is_number(mine[-1:]) and number != int(mine[-1]) + 1:
             message = f"{port}: port {number} of the NIC, and function {mine[-1]} of it by its PCI address"
             yield Fault((f"{PORT}{port}]/firmware_port",), message, "Correct the number of the port.")
         if not stated or named == mine:

@@ -211,6 +211,71 @@ def test_files_of_a_kind_that_no_build_writes_are_read() -> None:
     assert {("etc/systemd/network/rail0.network", line) for line in (4, 7, 14)} <= found
 
 
+NETWORK = "etc/systemd/network/%s.network"
+
+
+def networks_of(text: str) -> dict[str, str]:
+    """Return one .network file for each rail of a netplan file, as networkd's own syntax spells it."""
+    blocks = re.findall(r"^    (rail\d+):\n((?: {6}.*\n)+)", text, re.MULTILINE)
+    found = {}
+    for port, block in blocks:
+        value = dict(re.findall(r'(addresses:\s+-|via|from|to|table|priority|mtu): *"?([^"\n]+)', block))
+        address = re.findall(r'addresses:\n +- "([^"]+)"', block)[0]
+        found[NETWORK % port] = (
+            f"[Match]\nName = {port}\n[Link]\nMTUBytes = 9K\n[Network]\nDHCP = ipv6\nDHCP = no\nAddress = {address}\n"
+            f"Address = 172.16.0.{port[-1]}/32\nIPv6AcceptRA=0\n[RoutingPolicyRule]\nPriority={value['priority']}\n"
+            f"Table={value['table']}\nFrom={value['from']}\n[RoutingPolicyRule]\nTable=99\nTo=10.9.0.0/16\n"
+            f"[Route]\nTable={value['table']}\nGateway={value['via']}\nDestination={value['to']}\n"
+            f"[Route]\nMetric=5\nTable={value['table']}\nGateway={value['via']}\n"
+        )
+    return found
+
+
+def test_files_of_networkd_in_other_forms_have_no_finding() -> None:
+    """Keys in another order, spaces, suffixes of sizes, several addresses, and rules that name no source."""
+    texts = dict(next(iter(hosts_of("eos").values())))
+    texts |= networks_of(texts.pop(NETPLAN))
+    texts[NETWORK % "other"] = "[Match]\nName=ens* rail9\n[Network]\nDHCP=yes\nAddress=10.0.0.1/8\n"
+    assert [each.message for each in run_host_rules(read_host(texts)) if NETPLAN not in each.message] == []
+    facts = host_files.read(texts).facts
+    assert (facts["interface[rail0]/mtu"], facts["interface[rail0]/dhcp4"]) == (9216, "false")
+    assert str(facts["interface[rail0]/ipv4"]).endswith(",172.16.0.0/32")
+    assert "interface[rail0]/route[10.0.0.0/10]" in facts
+    assert not any("ens" in path or "rail9" in path for path in facts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Route]\nTable=\nGateway=\n", "[RoutingPolicyRule]\nTable=\nFrom=10.0.0.1\n",
+        "[Network]\nGateway=\nAddress=\n", "[Link]\nMTUBytes=\n", "[Route]\nGateway=_dhcp4\n",
+        "[", "[]\n=\n", "[Match]\nName=\n",
+    ],
+)  # fmt: skip
+def test_values_that_are_empty_end_nothing(text: str) -> None:
+    texts = dict(next(iter(hosts_of("eos").values())))
+    texts[NETWORK % "rail0"] = f"[Match]\nName=rail0\n{text}"
+    list(run_host_rules(read_host(texts)))
+
+
+def test_a_rule_about_the_second_address_of_a_rail_is_sound() -> None:
+    texts = altered(
+        NETPLAN, r'^( +)- "(10\.0\.0\.1/31)"\n([\s\S]*?)( +)- from: (.*)\n( +table.*\n)( +priority.*\n)',
+        r'\1- "\2"\n\1- "10.77.0.1/32"\n\3\4- from: \5\n\6\7\4- from: "10.77.0.1/32"\n\6\7',
+    )  # fmt: skip
+    assert "10.77.0.1" in texts[NETPLAN]
+    assert list(run_host_rules(read_host(texts))) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "barred"),
+    [("blacklist ib_core", False), ("install ib_core /bin/false", True), ("blacklist rdma_ucm", True)],
+)
+def test_a_blacklist_bars_no_module_that_another_one_loads(line: str, barred: bool) -> None:
+    texts = {**next(iter(hosts_of("eos").values())), "etc/modprobe.d/x.conf": line}
+    assert bool(list(run_host_rules(read_host(texts)))) == barred
+
+
 def test_rails_of_one_subnet_need_settings_of_the_kernel() -> None:
     fabric = segmented.compile_segmented("frr").fabric
     texts = host_files.render(fabric.host(next(iter(fabric.host_ids()))))
@@ -221,6 +286,15 @@ def test_rails_of_one_subnet_need_settings_of_the_kernel() -> None:
             next(line for line in texts[file].split("\n") if line.endswith("arp_ignore = 0"))
         )
     ]  # fmt: skip
+    for settings in (
+        "-net.ipv4.conf.{0}.arp_ignore = 1\nnet/ipv4/conf/{0}/arp_announce = 2\n",
+        "net.ipv4.conf.*.arp_ignore=1\nnet.ipv4.conf.all.arp_announce=2\n",
+        "net.ipv4.conf.default.arp_ignore=1\nnet.ipv4.conf.default.arp_announce=2\n",
+        "net.ipv6.conf.all.disable_ipv6 = 1\nnet.ipv6.conf.{0}.disable_ipv6 = 0\nnet.ipv4.conf.all.arp_ignore=1\n"
+        "net.ipv4.conf.all.arp_announce=1\n",
+    ):
+        texts[file] = "".join(settings.format(f"rail{rail}") for rail in range(8))
+        assert list(run_host_rules(read_host(dict(texts)))) == [], settings
     del texts[file]
     assert any("answers for that one" in each.message for each in run_host_rules(read_host(dict(texts))))
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import keyfile, netplan, nics, words
+from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -194,51 +195,97 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-_NETWORK_LEAVES = {
-    "Link.MTUBytes": "mtu", "Network.Address": "ipv4", "Address.Address": "ipv4", "Network.DHCP": "dhcp4",
-    "Network.IPv6AcceptRA": "accept_ra", "Network.Gateway": "route[0.0.0.0/0]",
-}  # fmt: skip
-_TRUTHS = {"yes": "true", "true": "true", "on": "true", "ipv4": "true", "no": "false", "false": "false"}
+_NETWORK_LEAVES = {"Link.MTUBytes": "mtu", "Network.DHCP": "dhcp4", "Network.IPv6AcceptRA": "accept_ra"}
+_ADDRESSES = ("Network.Address", "Address.Address")
 _PARTS = {
     "Route": ("Destination", "Gateway", "Table", "Metric"),
     "RoutingPolicyRule": ("From", "Table", "Priority"),
 }
 """Section of a .network file -> its keys with meaning, the one that names its fact first."""
+_TRUTHS = dict.fromkeys(("yes", "true", "on", "1", "ipv4"), "true") | dict.fromkeys(
+    ("no", "false", "off", "0", "ipv6"), "false"
+)
+_SIZES = {"K": 10, "M": 20, "G": 30}
+_PORT_NAME = re.compile(r"[^\s*?\[\]!]+")
 
 
 def _read_network(reading: Reading, file: str, text: str) -> None:
-    """Read the addresses, routes and rules of a port that systemd-networkd has (systemd.network(5))."""
-    lines = list(words.setting_lines(text))
-    name = next((value for _, key, value, _ in lines if key == "Match.Name" and "*" not in value), "")
-    parts: list[tuple[str, dict[str, str], int]] = []
-    for number, key, value, line in lines:
-        section, _, setting = key.partition(".")
-        if not name or key == "Match.Name":
-            continue
-        if section in _PARTS and setting in _PARTS[section]:
-            if not parts or parts[-1][0] != section or setting in parts[-1][1]:
-                parts.append((section, {}, number))
-            parts[-1][1][setting] = value
-        elif leaf := _NETWORK_LEAVES.get(key):
-            leaf = "ipv6" if leaf == "ipv4" and ":" in value else leaf
-            stated = (
-                f"via {value}"
-                if leaf.startswith("route[")
-                else words.parse_decimal(_TRUTHS.get(value, value))
-            )
-            reading.put(f"interface[{name}]/{leaf}", stated, file, number)
-        else:
+    """Read the addresses, routes and rules of a port that systemd-networkd has (systemd.network(5)).
+
+    A file for several ports has no facts: only the host knows which ones they are.
+    """
+    sections = list(words.sections_of(text))
+    names = [value for _, lines in sections for _, key, value, _ in lines if key == "Match.Name"]
+    prefix = f"interface[{names[0]}]/" if len(names) == 1 and _PORT_NAME.fullmatch(names[0]) else ""
+    addresses: dict[str, list[str]] = {}
+    for section, lines in sections:
+        values: dict[str, str] = {}
+        part: list[tuple[str, int, str]] = []
+        for number, key, value, line in lines:
+            if prefix and key in _NETWORK_LEAVES:
+                stated = _parse_size(value) if key == "Link.MTUBytes" else _TRUTHS.get(value.lower(), value)
+                reading.put(f"{prefix}{_NETWORK_LEAVES[key]}", stated, file, number)
+                if key == "Network.DHCP":
+                    sixth = "false" if value.lower() in ("ipv4", "no", "false", "off", "0") else "true"
+                    reading.put(f"{prefix}dhcp6", sixth, file, number)
+            elif prefix and key in _ADDRESSES and value:
+                family = "ipv6" if ":" in value else "ipv4"
+                addresses.setdefault(family, []).append(value)
+                reading.put(f"{prefix}{family}", ",".join(sorted(addresses[family])), file, number)
+            elif prefix and key == "Network.Gateway" and value[:1].isalnum():
+                reading.put(f"{prefix}route[{_default_of(value)}]", f"via {value}", file, number)
+            elif prefix and section in _PARTS and key.partition(".")[2] in _PARTS[section]:
+                values[key.partition(".")[2]] = value
+                part.append((file, number, line))
+            elif key != "Match.Name":
+                reading.unknown.append((file, number, line))
+        if part and not _put_part(reading, part[0][:2], prefix, section, values):
+            reading.unknown += part
+
+
+def _put_part(
+    reading: Reading, at: tuple[str, int], prefix: str, section: str, values: Mapping[str, str]
+) -> bool:
+    """State a route or a rule at its first line; return whether it has what the fact needs."""
+    named, *rest = _PARTS[section]
+    stated = [
+        f"{'via' if each == 'Gateway' else each.lower()} {values[each]}" for each in rest if values.get(each)
+    ]
+    if section == "Route":
+        stated = stated if values.get("Gateway") else ["scope link", *stated]
+        name = values.get(named) or (_default_of(values["Gateway"]) if values.get("Gateway") else "")
+        kind = "main_route" if values.get("Metric") and not values.get("Table") else "route"
+    else:
+        name, kind = values.get(named, "") if values.get("Table") else "", "rule"
+    if name:
+        reading.put(f"{prefix}{kind}[{name}]", " ".join(stated), *at)
+    return bool(name)
+
+
+def _default_of(gateway: str) -> str:
+    return "::/0" if ":" in gateway else "0.0.0.0/0"
+
+
+def _parse_size(text: str) -> str | int:
+    """Return the bytes of a size, which may have a suffix of systemd; another text as it is."""
+    number, unit = text[:-1], _SIZES.get(text[-1:])
+    return int(number) << unit if unit and is_number(number) else words.parse_decimal(text)
+
+
+_SEPARATORS = str.maketrans("/.", "./")
+
+
+def _read_kernel_settings(reading: Reading, file: str, text: str) -> None:
+    """Read settings of the kernel, with dots or slashes, and `-` where a failure is ignored (sysctl.d(5))."""
+    for number, line in words.statement_lines(text):
+        key, equals, value = line.partition("=")
+        name = key.strip().removeprefix("-")
+        if not equals:
             reading.unknown.append((file, number, line))
-    for section, values, number in parts:
-        named, *rest = _PARTS[section]
-        kind = "rule" if section == "RoutingPolicyRule" else "main_route" if "Metric" in values else "route"
-        stated = " ".join(
-            f"{_WORDS.get(each, each.lower())} {values[each]}" for each in rest if each in values
-        )
-        reading.put(f"interface[{name}]/{kind}[{values.get(named, '0.0.0.0/0')}]", stated, file, number)
-
-
-_WORDS = {"Gateway": "via"}
+            continue
+        if "/" in name and "." not in name.partition("/")[0]:
+            name = name.translate(_SEPARATORS)
+        reading.put(f"sysctl[{name}]", words.parse_decimal(value.strip()), file, number)
 
 
 READERS: Mapping[str, words.Reader] = {
@@ -250,6 +297,6 @@ READERS: Mapping[str, words.Reader] = {
         r"rdma[\2]/pci",
         r"\1",
     ),
-    "etc/sysctl.d/*": words.each_line(r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
+    "etc/sysctl.d/*": _read_kernel_settings,
     **keyfile.DEVICE_READERS,
 }

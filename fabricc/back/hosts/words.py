@@ -124,13 +124,21 @@ def statement_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def setting_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
     """Yield line number, `Section.Key`, value and text of each line of a file in sections; without `=` no key."""
-    section = ""
+    for _, lines in sections_of(text):
+        yield from lines
+
+
+def sections_of(text: str) -> Iterator[tuple[str, list[tuple[int, str, str, str]]]]:
+    """Yield name and lines of each section of a file, lines as `setting_lines` does; a name may come again."""
+    section, found = "", list[tuple[int, str, str, str]]()
     for number, line in statement_lines(text):
         if line[0] == "[" and line[-1] == "]":
-            section = line[1:-1]
+            yield section, found
+            section, found = line[1:-1], []
             continue
         key, equals, value = line.partition("=")
-        yield number, f"{section}.{key}" if equals else "", value, line
+        found.append((number, f"{section}.{key.rstrip()}" if equals else "", value.lstrip(), line))
+    yield section, found
 
 
 def each_line(pattern: str, path: str, value: str) -> Reader:
