@@ -105,16 +105,9 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 message = (
                     f"{statement.name}: nothing uses the {_KINDS[kind]} {twin}, and {name} is not defined"
                 )
-                path = next(path for path in statement.rest if path.startswith(f"{kind}[{twin}]"))
-                yield finding_at(
-                    UNREAD,
-                    statement.device,
-                    path,
-                    message,
-                    f"misnamed {kind}",
-                    Severity.WARNING,
-                    "Give both one name.",
-                )
+                paths = [path for path in statement.rest if f"{kind}[" in path and f"{twin}]" in path]
+                remedy, group = "Give both one name.", f"misnamed {kind}"
+                yield finding_at(UNREAD, statement.device, paths, message, group, Severity.WARNING, remedy)
 
 
 def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str]]:

@@ -149,6 +149,8 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "packets of one hop are dropped": ("all", _filters(r"^ +tcp dport 22 drop", r"        ip ttl < 2 drop\n\g<0>")),
     "BGP above a rate is dropped": ("all", _filters(r"^ +tcp dport 22 drop", r"        tcp dport 179 limit rate over 1/second drop\n\g<0>")),
     "hosts may log in": ("all", _filters(r"^ +tcp dport 22 drop", r"        tcp dport 22 accept\n\g<0>")),
+    "a BFD profile of nearly the name": ("all", _edit(replace("bfd profile FABRIC$", "bfd profile FABRICS"))),
+    "a map of nearly the name": ("all", _edit(replace(r"^route-map CONNECTED permit", "route-map CONNECTED-X permit"))),
     "a misspelled word": ("all", _edit(replace(r" activate$", " actvate"))),
     "a word that is too long": ("all", _edit(replace("multipath-relax$", "multipath-relaxed"))),
     "a port with a misspelled setting": ("all", _edit(replace(r"^(iface swp1\n    )mtu", r"\1mtus", file="interfaces"))),
