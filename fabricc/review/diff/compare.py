@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
@@ -17,7 +17,7 @@ from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
-from fabricc.review.diff.view import DeviceView, is_secret, is_unused_definition
+from fabricc.review.diff.view import DeviceView, is_secret, is_used, name_definition
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -106,6 +106,7 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
     before, after = _place_facts(base, old, head, layouts[1]), _place_facts(head, new, base, layouts[0])
     yield from _sessions_beside(before, after)
     yield from _sessions_gone(before, after)
+    used = cache(lambda name: is_used(name, base, head))  # a list may have thousands of lines
     for key in before.keys() | after.keys():
         if (first := before.get(key)) == (second := after.get(key)):
             continue
@@ -119,7 +120,7 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
             first is None or second is None or "hardware" in fact_impact.row_of(subject, head.nos).tags
         ):
             continue
-        if is_unused_definition(subject, base, head):
+        if (name := name_definition(subject)) and not used(name):
             subject = f"unused/{subject}"
         yield identity, subject, first, second
 

@@ -128,12 +128,15 @@ class DeviceView:
         return next((port.identity for port in self.ports.values() if port.peer == name), "")
 
 
-def is_unused_definition(path: str, *views: DeviceView) -> bool:
-    """Return whether a fact defines a policy or list that nothing in these views names, so that it has no effect."""
-    name = first_key(path)
-    if not path.startswith(_DEFINITIONS) or name.lower().startswith(_BUILT_IN):
-        return False
-    return not any(_names(view, name) for view in views)
+def name_definition(path: str) -> str:
+    """Return the name of the policy or list that a fact defines; "" for another fact, and where a device uses it."""
+    name = first_key(path) if path.startswith(_DEFINITIONS) else ""
+    return "" if name.lower().startswith(_BUILT_IN) else name
+
+
+def is_used(name: str, *views: DeviceView) -> bool:
+    """Return whether something in these views names a policy or list; without that it has no effect."""
+    return any(_names(view, name) for view in views)
 
 
 def _names(view: DeviceView, name: str) -> bool:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff.model import Impact
+from fabricc.review.diff.view import is_used
 from fabricc.review.diff.wording import drain_steps
 from tests.review.diff.conftest import compare_specs
 from tests.review.diff.disguised import DISGUISED
 from tests.review.diff.edits import HARMLESS as EDITS
-from tests.review.diff.edits import SYSTEMS, replace_lines, review_edit, try_edits
+from tests.review.diff.edits import SYSTEMS, before_end, replace_lines, review_edit, try_edits
 from tests.review.diff.harmless import HARMLESS as TEXTS
 from tests.review.diff.harmless_specs import HARMFUL as HARMFUL_SPECS
 from tests.review.diff.harmless_specs import HARMLESS as SPECS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.review.diff.model import Review
+    from fabricc.review.diff.view import DeviceView
 
 SPREAD = 3
 """The ordinary run tries one kind of three on each system, another one on each, and the slow runs all rules too."""
@@ -123,3 +125,20 @@ def test_a_review_counts_the_switches_on_which_no_rule_ran(
     assert review is not None
     (partial,) = (each for each in review.findings if each.code == "FAB9054")
     assert re.fullmatch(r"no rule ran on \d+ of \d+ changed devices", partial.message)
+
+
+def test_a_long_list_is_looked_for_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each search passes over all facts of both sides."""
+    searched: list[str] = []
+
+    def find(name: str, *views: DeviceView) -> bool:
+        searched.append(name)
+        return is_used(name, *views)
+
+    monkeypatch.setattr("fabricc.review.diff.compare.is_used", find)
+    rules = "".join(f"   {10 * at} deny udp any any eq {5000 + at}\n" for at in range(1, 40))
+    review = review_edit("eos", before_end(f"ip access-list SPARE\n{rules}!\n"), tmp_path)
+    assert review is not None
+    assert review.risk in ("none", "low")
+    assert set(searched) == {"SPARE"}
+    assert len(searched) < 10  # once for each kind of device
