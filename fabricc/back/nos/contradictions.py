@@ -142,7 +142,7 @@ _KINDS = {
     "SYSLOG_SERVER": "service", "TACPLUS_SERVER": "service", "RADIUS_SERVER": "service", "AAA": "service",
     "ACL_TABLE": "access", "SSH_SERVER": "access", "SNMP_USER": "access", "TELEMETRY": "access",
     "GNMI": "access", "RESTAPI": "access", "SWITCH_HASH": "hash", "PFC_WD": "watchdog",
-    "WRED_PROFILE": "marking",
+    "WRED_PROFILE": "marking", "QUEUE": "marking", "PORTCHANNEL": "sessions",
     "ACL_RULE": "queue map", "MAP_PFC_PRIORITY_TO_QUEUE": "queue map", "TC_TO_DSCP_MAP": "queue map",
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "queue map", "TC_TO_PRIORITY_GROUP_MAP": "queue map", "PORT_QOS_MAP": "speed",
 }  # fmt: skip

@@ -96,6 +96,20 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 "PORT", name, row, "adv_speeds", f"the link does not get its {speed // 1000} Gb/s"
             )
     yield from _odd_cages(tables, ports)
+    members = _members(tables)
+    for name, row in table_rows(tables, "PORTCHANNEL").items():
+        if 0 < len(members.get(name, ())) < (_number(row, "min_links") or 0):
+            effect = f"its {len(members[name])} ports never bring it up (teamd, min_ports)"
+            yield odd_field("PORTCHANNEL", name, row, "min_links", effect)
+
+
+def _members(tables: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return bundle -> its ports."""
+    found: dict[str, list[str]] = {}
+    for key in table_rows(tables, "PORTCHANNEL_MEMBER"):
+        bundle, _, port = key.partition("|")
+        found.setdefault(bundle, []).append(port)
+    return found
 
 
 def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
@@ -283,6 +297,7 @@ def _odd_treatment(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 if field not in row:
                     yield odd_lack("WRED_PROFILE", key, field, "it has the threshold 0 (SAI, saiwred.h)")
     yield from _odd_bindings(tables)
+    yield from _odd_classes(tables)
 
 
 _PAUSING = {
@@ -324,6 +339,57 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if speed and rate and shaper.get("meter_type", "packets") == "bytes" and rate * 8 < speed * 1_000_000:
             effect = "the port sends less than its link carries"
             yield odd_field("PORT_QOS_MAP", key, row, "scheduler", effect)
+
+
+_GROUPS = (
+    ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
+    ("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"),
+)
+_QUEUES = (("tc_to_queue_map", "TC_TO_QUEUE_MAP"), ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"))
+_UNTAGGED = "packets without a VLAN tag are of no class, and RDMA does not reach its own"
+
+
+def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield maps by which a class with PFC is not in the group that pauses, or its queue not the one that marks."""
+    maps = {field: table_rows(tables, table) for field, table in (*_GROUPS, *_QUEUES)}
+    profiles, members = table_rows(tables, "WRED_PROFILE"), _members(tables)
+    tagged = {
+        key.partition("|")[2]
+        for key, row in table_rows(tables, "VLAN_MEMBER").items()
+        if row.get("tagging_mode") == "tagged" or "VLAN_SUB_INTERFACE" in tables
+    }
+    tagged |= {port for bundle in tagged & members.keys() for port in members[bundle]}
+    marking: dict[str, dict[str, tuple[str, Mapping[str, Any]]]] = {}
+    for key, row in table_rows(tables, "QUEUE").items():
+        names, _, numbers = key.rpartition("|")
+        if profiles.get(_target(row.get("wred_profile")), {}).get("ecn", "ecn_none") != "ecn_none":
+            for name in names.split(","):
+                marking.setdefault(name, {}).update((each, (key, row)) for each in _expand_numbers(numbers))
+    wrong: set[tuple[str, str]] = set()
+    for port, row in table_rows(tables, "PORT_QOS_MAP").items():
+        priorities = [each for each in str(row.get("pfc_enable", "")).split(",") if each]
+        if priorities and "dot1p_to_tc_map" in row and "dscp_to_tc_map" not in row and port not in tagged:
+            yield odd_field("PORT_QOS_MAP", port, row, "dot1p_to_tc_map", _UNTAGGED)
+        queues: set[str] = set()
+        for priority in priorities:
+            stated = {
+                field: str(rows.get(_target(row.get(field)), {}).get(priority, priority))
+                for field, rows in maps.items()
+            }
+            if stated["tc_to_pg_map"] != stated["pfc_to_pg_map"]:
+                field, table = next(each for each in _GROUPS if stated[each[0]] != priority)
+                name = _target(row.get(field))
+                if (table, priority) not in wrong:
+                    wrong.add((table, priority))
+                    effect = "its packets enter another group than the one that pauses"
+                    yield odd_field(table, name, maps[field][name], priority, effect)
+            if stated["tc_to_queue_map"] == stated["pfc_to_queue_map"]:
+                queues.add(stated["pfc_to_queue_map"])
+        mine = marking.get(port, {})
+        for queue, (key, other) in mine.items() if queues - mine.keys() else ():
+            if queue not in {*queues, *priorities}:
+                effect = "a queue without PFC marks, and one with PFC does not"
+                yield odd_field("QUEUE", key, other, "wred_profile", effect)
 
 
 def _target(value: object) -> str:
