@@ -23,7 +23,7 @@ from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
 from fabricc.rules.summary import CONNECTED, OWN_AS, STATICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
@@ -390,11 +390,7 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     below = {
         key: stated for key, stated in external_sessions(statement) if _leads_down(statement, sessions, key)
     }
-    owners: dict[object, set[str]] = {}
-    for key, stated in below.items():
-        far = statement.fars[sessions.near[key]]
-        owners.setdefault(stated.get("remote_asn"), set()).add(far.end.device)
-    if any(len(names) > 1 for names in owners.values()):
+    if share_numbers(statement, sessions, below):
         return  # switches that share a number get each other's routes by this alone
     for key, stated in below.items():
         leaf = next(
@@ -410,6 +406,18 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             path = session_path(key, leaf)
             yield finding_at(LOOPS, statement.device, path, message, "hidden loop", Severity.WARNING, remedy)
             return
+
+
+def share_numbers(
+    statement: Statement, sessions: Sessions, stated: Mapping[Key, Mapping[str, Value]]
+) -> bool:
+    """Return whether several of the switches that sessions lead to have one AS number."""
+    owners: dict[object, set[str]] = {}
+    for key, values in stated.items():
+        far = statement.fars.get(sessions.near.get(key, ""))
+        if far is not None:
+            owners.setdefault(values.get("remote_asn"), set()).add(far.end.device)
+    return any(len(names) > 1 for names in owners.values())
 
 
 def _is_private(asn: Value | None) -> bool:

@@ -14,7 +14,7 @@ from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING, UNSAFE
-from fabricc.rules.announcements import LOOPS, POINTLESS
+from fabricc.rules.announcements import LOOPS, POINTLESS, share_numbers
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE, STILL
@@ -135,6 +135,40 @@ def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         remedy = "Add the clause that permits the prefixes of the fabric."
         path = f"route_map[{name}]/rules"
         yield finding_at(REFUSED, statement.device, path, message, "empty policy", Severity.WARNING, remedy)
+
+
+def _shortened_paths(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions with other switches that take AS numbers out of paths."""
+    clauses = statement.once(_shortening_clauses, lambda: _shortening_clauses(statement))
+    if not clauses:
+        return
+    stated = sessions_to_switches(statement, sessions)
+    shared = statement.place.tier in UPPER and share_numbers(statement, sessions, dict(stated))
+    leaves = ("import",) if shared else ("import", "export")
+    used = {str(values.get(leaf)) for _, values in stated for leaf in leaves}
+    for path in clauses:
+        if first_key(path) in used:
+            action = harmful_settings.shortening_action(str(statement.rest.get(path)))
+            message = (
+                f"{statement.name}: `{action}` in {first_key(path)} hides paths: no switch detects a loop"
+            )
+            remedy = "Leave the AS numbers in the paths between switches."
+            yield finding_at(
+                LOOPS,
+                statement.device,
+                path,
+                message,
+                "short paths",
+                Severity.WARNING,
+                remedy,
+                word="as-path",
+            )
+
+
+def _shortening_clauses(statement: Statement) -> list[str]:
+    """Return the clauses of policies that take AS numbers out of paths."""
+    stated = statement.facts_below("route_map[").items()
+    return [path for path, value in stated if harmful_settings.shortening_action(str(value))]
 
 
 def _idle_switches(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -339,6 +373,7 @@ RULES = (
     SwitchRule(TIMERS, BGP, (Input.BGP,), _slow_ports),
     SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),
     SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
+    SwitchRule(LOOPS, POLICY, (Input.BGP, Input.LINKS), _shortened_paths),
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
     SwitchRule(MISSING, OTHER, (), _quiet_logs),

@@ -337,6 +337,15 @@ def detection_of_port(leaf: str, value: object) -> int | None:
     return int(match[2]) * int(match[3]) if match else None
 
 
+_SHORTENS = re.compile(r"set as-path (?:exclude|replace|match all replacement)\b.*")
+
+
+def shortening_action(clause: str) -> str:
+    """Return by which action a clause takes AS numbers out of a path, "" without one (FRR, NX-OS; EOS: `match all`)."""
+    match = _SHORTENS.search(clause)
+    return match[0] if match else ""
+
+
 _HIDING = ("no-advertise", "no-export")
 _AGGREGATES = ("bgp/aggregate[", "bgp/setting[aggregate-address ", "routing/setting[aggregate ")
 

@@ -183,6 +183,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "weight of one uplink": ("tor-", _of_neighbor("weight 500", "weight 500")),
     "routes stay where they are": ("tor", _of_every_clause(
         "TO", "set community no-export", "community add NOWHERE;", lambda s: s.update({"community": {"no-export": {}}}))),
+    "paths lose their AS numbers": ("all", {system: edit for system, edit in _of_every_clause("FROM", "set as-path exclude all", "", dict).items() if system in ("frr", "sonic")}),
     "another next hop of all routes": ("tor", _of_every_clause(
         "FROM", "set ip next-hop 192.0.2.1", "next-hop 192.0.2.1;", lambda s: s.update({"ip-nexthop": "192.0.2.1"}))),
     "own numbers are replaced": ("spine", _of_group("", "as-override", "as-override", "as-override;")),
