@@ -23,6 +23,7 @@ from fabricc.rules.host_settings import (
     RDMA_POINT,
     SETTING,
     Fault,
+    network_of,
     paused_priorities,
     priority_of,
     rails_of,
@@ -309,7 +310,13 @@ def _services(statement: Statement) -> Iterator[Fault]:
     command = run.split()[0].rpartition("/")[2] if run else ""
     names = {str(values["started_unit"]) for values in statement.ports.values() if "started_unit" in values}
     script = statement.lines.get("roce/procedure", ("", 0))[0].rpartition("/")[2]
-    hooked = [port for port in started if statement.ports[port]["started_unit"] != command]
+    network = network_of(statement, "roce/unit/exec_start")
+    hooked = [
+        port
+        for port in started
+        if statement.ports[port]["started_unit"] != command
+        and network_of(statement, f"{PORT}{port}]/started_unit") == network
+    ]
     if hooked and script == command:
         message = (
             f"{hooked[0]} starts {statement.ports[hooked[0]]['started_unit']}, and the service is {command}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -85,6 +86,11 @@ def paused_priorities(statement: Statement) -> frozenset[int]:
     return frozenset(priority for each in found for priority in each)
 
 
+def network_of(statement: Statement, path: str) -> str:
+    """Return the network whose file states a fact: each has a service and a map of its own."""
+    return host_files.network_of(statement.lines.get(path, ("", 0))[0])
+
+
 def priority_of(statement: Statement, dscp: int | None) -> int | None:
     """Return the priority into which the host's map leads a code point."""
     return as_int(statement.rest.get(f"qos/dscp[{dscp}]/priority"))
@@ -114,8 +120,14 @@ def _classes(statement: Statement) -> Iterator[Fault]:
         )
         yield Fault((f"{PORT}{odd[0]}]/trust",), message, "Trust DSCP on ports for RDMA.", Severity.ERROR)
     used = {found for dscp in range(CODE_POINTS) if (found := priority_of(statement, dscp)) is not None}
-    if used and (idle := sorted(paused - used)):
-        port = next(port for port, values in statement.ports.items() if values.get("pfc"))
+    network = network_of(statement, next(iter(statement.facts_below("qos/dscp[")), ""))
+    mine = {
+        port: parse_priorities(values.get("pfc"))
+        for port, values in statement.ports.items()
+        if network_of(statement, f"{PORT}{port}]/pfc") == network
+    }
+    if used and (idle := sorted({each for found in mine.values() for each in found} - used)):
+        port = next(port for port, found in mine.items() if found)
         message = f"PFC for priority {join_words([*map(str, idle)], 2)}, into which no code point leads"
         yield Fault((f"{PORT}{port}]/pfc",), message, "Use PFC for the priority of RDMA alone.")
     yield from _incomplete_maps(statement)
