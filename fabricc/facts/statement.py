@@ -163,12 +163,14 @@ class Expectation(NamedTuple):
         unguarded: whether PFC has no watchdog.
         undetected: whether sessions do without BFD.
         nics_mapped: whether the plan maps code points to priorities on the NICs.
+        planned: whether there is a plan at all: without one, hosts may show some of these.
     """
 
     unmarked: frozenset[int] = frozenset()
     unguarded: bool = False
     undetected: bool = False
     nics_mapped: bool = False
+    planned: bool = False
 
 
 NO_PLAN = Expectation()

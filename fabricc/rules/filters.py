@@ -24,7 +24,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
-from fabricc.facts.statement import NO_PLAN, Statement, Tier
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.access import OPEN
@@ -87,7 +87,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, group, Severity.WARNING, remedy)
         for service, number in dropped_services(texts, statement.device.system):
             # a filter that keeps all traffic of a host or party out can be meant so
-            meant = statement.expected is NO_PLAN and service != "RoCE" and not names_port(texts[number])
+            meant = not statement.expected.planned and service != "RoCE" and not names_port(texts[number])
             others = frozenset[str]() if meant else ends[service]
             hit = [
                 port

@@ -65,6 +65,7 @@ def planned_statement(
         unguarded=switch.qos.watchdog is None,
         undetected=not _configures_bfd(switch),
         nics_mapped=True,
+        planned=True,
     )
     fars = {port.name: _far(port, tier) for port in switch.ports if port.peer}
     return read_statement(device, place, fars, expected)
