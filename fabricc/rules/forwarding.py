@@ -293,7 +293,12 @@ def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     if links:
         message = f"{statement.name} has addresses on links to switches ({join_words(links, 2)}), no routing protocol"
         remedy = "Run BGP on the links between switches."
-        paths = ("platform/routing", f"{PORT}{links[0]}]/ipv4", f"{PORT}{links[0]}]/description")
+        paths = (
+            "platform/routing",
+            "bgp/neighbor",
+            f"{PORT}{links[0]}]/ipv4",
+            f"{PORT}{links[0]}]/description",
+        )
         yield finding_at(IDLE, statement.device, paths, message, "no routing", Severity.WARNING, remedy)
 
 
@@ -332,20 +337,36 @@ _IGP = ("isis_setting[", "ospf_setting[")
 _ALONE = ("32", "128")
 
 
+_ADDRESSES = ("ipv4", "ipv6", "unnumbered", "address_from", "dhcp", "virtual")
+"""Beginnings of leaves by which a port has an address."""
+
+
 def _unnumbered_ospf(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report ports with OSPF and an address without a subnet that are no point-to-point links: no neighbor is found."""
+    """Report ports with OSPF and no address, or one without a subnet on a port that is no point-to-point link."""
     initial = defaults.ospf_defaults(statement.device.system)
     if initial is None:
         return
+    joined = [
+        (port, values)
+        for port, values in statement.ports.items()
+        if values.get("ospf_area") is not None
+        and values.get("enabled") != "false"
+        and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
+    ]
     odd = [
         port
-        for port, port_values in statement.ports.items()
-        if port_values.get("ospf_area") is not None
-        and str(port_values.get("ipv4", "")).partition("/")[2] in _ALONE
-        and statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE)
-        and port_values.get("ospf_network", initial.network) == "broadcast"
-        and port_values.get("enabled") != "false"
+        for port, values in joined
+        if str(values.get("ipv4", "")).partition("/")[2] in _ALONE
+        and values.get("ospf_network", initial.network) == "broadcast"
     ]
+    bare = [port for port, values in joined if not any(leaf.startswith(_ADDRESSES) for leaf in values)]
+    if bare and any("ipv4" in values for _, values in joined):
+        message = f"{statement.name} {join_words(bare, 2)}: OSPF and no address: it runs there only with one"
+        paths = (f"{PORT}{bare[0]}]/ospf_area", f"{PORT}{bare[0]}]/ospf_network")
+        remedy = "Give these ports an address, or take them out of OSPF."
+        yield finding_at(
+            IDLE, statement.device, paths, message, "OSPF without address", Severity.WARNING, remedy
+        )
     if odd:
         message = (
             f"{statement.name} {join_words(odd, 2)}: OSPF treats an address without a subnet as a LAN, and finds no "
