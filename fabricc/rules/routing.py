@@ -366,6 +366,17 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         message = f"{statement.name} has {len(joined)} sessions over ports and uses one path, the number that it sets"
         rule, path = INVARIANTS[9], "bgp/maximum_paths"
         yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy)
+    for path, value in statement.facts_below("vrf[").items():
+        if path.endswith("]/bgp/maximum_paths") and _ONE.fullmatch(str(value)):
+            inner = [key for key in sessions.stated if key[0] == first_key(path)]
+            if len(inner) > 1 or (stated != "None" and not _ONE.fullmatch(stated)):
+                message = (
+                    f"{statement.name} uses one path in the VRF {first_key(path)}, the number that it sets"
+                )
+                rule = INVARIANTS[9]
+                yield finding_at(
+                    rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy
+                )
 
 
 _ONE = re.compile(r"1|(?:ipv[46] \d+, )*ipv[46] 1(?:, ipv[46] \d+)*")

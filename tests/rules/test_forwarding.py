@@ -15,6 +15,7 @@ from fabricc.interface import audit_folder
 from fabricc.rules.filters import _filter_findings
 from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.harmful_settings import OPEN
+from fabricc.rules.routing import _one_path
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.static_routes import NOWHERE, RULES, _partly_dropped
@@ -233,6 +234,33 @@ def test_ospf_without_a_subnet_needs_a_point_to_point_link(
     statement = read_statement(device, Place(Tier.TOR), {})
     found = list(_unnumbered_ospf(statement, sessions_of(statement)))
     assert [each.code for each in found] == ["FAB9675"] * count
+
+
+@pytest.mark.parametrize(
+    ("leaf", "value", "count"),
+    [("mtu", 9000, 1), ("ipv6", "fd00::1/64", 0), ("address_from", "lo", 0), ("enabled", "false", 0)],
+)
+def test_a_port_with_ospf_needs_an_address(leaf: str, value: Value, count: int) -> None:
+    facts: dict[str, Value] = {
+        "interface[swp1]/ospf_area": "0.0.0.0", "interface[swp1]/ipv4": "10.0.0.0/31",
+        "interface[swp2]/ospf_area": "0.0.0.0", f"interface[swp2]/{leaf}": value,
+    }  # fmt: skip
+    device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = list(_unnumbered_ospf(statement, sessions_of(statement)))
+    assert [each.code for each in found] == ["FAB9675"] * count
+
+
+@pytest.mark.parametrize(("outer", "inner", "count"), [(64, 1, 1), (64, 2, 0), (1, 1, 0)])
+def test_one_path_in_a_tenant_is_reported(outer: int, inner: int, count: int) -> None:
+    facts: dict[str, Value] = {
+        "bgp/asn": 65101, "bgp/maximum_paths": outer, "vrf[red]/bgp/asn": 65101,
+        "vrf[red]/bgp/maximum_paths": inner,
+    }  # fmt: skip
+    device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = list(_one_path(statement, sessions_of(statement)))
+    assert [each.code for each in found] == ["FAB6209"] * count
 
 
 @pytest.mark.parametrize("system", ["eos", "nxos"])
