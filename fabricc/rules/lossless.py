@@ -5,6 +5,7 @@ Two ports must not claim the same lanes of the ASIC.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import network_of
@@ -124,6 +125,28 @@ def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:
         text = f"{_join_ports(both)}: global pause (IEEE 802.3x) together with PFC: one link can use only one"
         leaves = ("flow_control",)
         yield _finding(statement, PAUSED, both[0], leaves, text, "802.3x", Severity.WARNING, "Turn it off.")
+
+
+def _pause_instead(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with a watchdog of PFC that pause all traffic in place of one priority."""
+    if "flow_control" not in statement.port_leaves:
+        return
+    ports = traffic_classes.lossless_ports(statement)
+    instead = [
+        port
+        for port, values in statement.ports.items()
+        if port not in ports
+        and str(values.get("flow_control", "off")) not in _OFF
+        and any(_WATCHED.search(leaf) for leaf in values)
+    ]
+    if instead:
+        text = f"{_join_ports(instead)}: a PFC watchdog and global pause (IEEE 802.3x), no PFC: every class stops"
+        remedy = "Turn PFC on for the priority of RDMA, and the global pause off."
+        leaves = ("flow_control",)
+        yield _finding(statement, PAUSED, instead[0], leaves, text, "802.3x", Severity.WARNING, remedy)
+
+
+_WATCHED = re.compile(r"\bwatchdog\b")
 
 
 def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
@@ -418,6 +441,7 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _unguarded_ports, shared=True),
     SwitchRule(PAUSED, PFC, (Input.PFC,), _global_pause, shared=True),
+    SwitchRule(PAUSED, PFC, (), _pause_instead, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unusual_priorities, shared=True),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
