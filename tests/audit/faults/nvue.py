@@ -37,6 +37,8 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "a shaper of links": ("tor", _change((_LINK, r"\1          egress-shaper:\n            profile: SLOW\n"), (_QOS, r"\g<0>      egress-shaper:\n        SLOW:\n          port-max-rate: 100000\n"))),
     "an undefined scheduler of links": ("tor", _change((_LINK, r"\1          egress-scheduler:\n            profile: NOBODY\n"))),
     "link pause beside PFC": ("tor", _change((_LINK, r"\1          link-pause:\n            profile: ALL\n"), (_QOS, r"\g<0>      link-pause:\n        ALL:\n          rx: enable\n          tx: enable\n"))),
+    "link pause instead of PFC": ("all", _change((_LINK + r"((?:          (?!pfc:).*\n)*)          pfc:\n.*\n", r"\1\2          link-pause:\n            profile: ALL\n"), (_QOS, r"\g<0>      link-pause:\n        ALL:\n          rx: enable\n          tx: enable\n"))),
+    "more paths than NVUE takes": ("all", _change((r"(multipaths:\n +ebgp:) \d+", r"\1 512"))),
     "RDMA leaves with another code point": ("all", _change((_QOS, r"\g<0>      remark:\n        default-global:\n          rewrite: l3\n          switch-priority:\n            '3':\n              dscp: 0\n"))),
     "RDMA in a lossy priority group": ("all", _change((r"^        default-global:\n          egress-lossless-buffer:\n", "        default-global:\n          ingress-lossy-buffer:\n            priority-group:\n              bulk:\n                switch-priority:\n                  '3': {}\n          egress-lossless-buffer:\n"))),
     "RED on RDMA's queue": ("all", _change(("red: disable", "red: enable"))),

@@ -348,6 +348,8 @@ def _marking_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """Marking of queues, or dropping where it does not mark."""
     marks = group.words("ecn_enable") != ["false"]
     drops = group.words("red_enable") == ["true"]
+    if not marks and not drops:
+        yield "qos_setting[congestion-control]", "off", group.line("ecn_enable")
     for queue in group.words("egress_queue_list"):
         for key, leaf in _MARKS.items():
             if (value := _integer_of(group, key)) is not None and (marks or drops):

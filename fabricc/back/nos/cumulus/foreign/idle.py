@@ -41,6 +41,8 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
     finders = [find for words, find in _FINDERS if any(word in text for word in words)]
     if text.count("router-id") > 1 or _ZERO.search(text):
         finders.append(_find_identifiers)
+    if _MANY_PATHS.search(text):
+        finders.append(_find_paths)
     if not finders:
         return
     lines: dict[str, dict[_Words, int]] = {}
@@ -157,6 +159,15 @@ def _find_identifiers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
             )
 
 
+def _find_paths(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield numbers of paths that no release takes."""
+    for words, line in lines.get("vrf", {}).items():
+        if "multipaths" in words and is_number(words[-1]) and int(words[-1]) > _MOST_PATHS:
+            yield " ".join(words[-3:]), f"NVUE takes {_MOST_PATHS} paths at most", line
+
+
+_MANY_PATHS = re.compile(r"\b[ei]bgp:? ['\"]?\d{3,}\b")
+_MOST_PATHS = 256
 _ZERO = re.compile(r"router-id:? ['\"]?0\.0\.0\.0")
 _FINDERS = (
     (("bond",), _find_types),
