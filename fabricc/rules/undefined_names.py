@@ -107,7 +107,9 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
                 paths = [path for path in statement.rest if f"{kind}[" in path and f"{twin}]" in path]
                 remedy, group = "Give both one name.", f"misnamed {kind}"
-                yield finding_at(UNREAD, statement.device, paths, message, group, Severity.WARNING, remedy)
+                yield finding_at(
+                    UNREAD, statement.device, paths, message, group, Severity.WARNING, remedy, word=twin
+                )
 
 
 def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str]]:
