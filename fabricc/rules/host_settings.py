@@ -1,7 +1,7 @@
-"""Find settings of a host that work against RDMA or against each other, whatever other hosts have.
+"""Find settings of a host's NICs that work against RDMA or against each other, whatever other hosts have.
 
-Each rule compares statements of one host: classes, notifications, congestion control, addresses and routes of rails,
-settings of NCCL, limits, and services. Where a host states only one side, nothing is reported.
+Each rule compares statements of one host: classes, notifications, congestion control, and devices. Where a host states
+only one side, nothing is reported. `host_addresses.py` and `host_jobs.py` have the other settings.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Fault(NamedTuple):
 
 
 def find_host_settings(statement: Statement) -> Iterator[Finding]:
-    """Yield the faults of a host's NICs, addresses and routes."""
+    """Yield the faults of a host's NICs."""
     return report_faults(statement, _SEARCHES)
 
 
