@@ -340,9 +340,9 @@ def _state_unbridged(document: Document, devices: Mapping[str, Scope]) -> None:
 def _state_lone(document: Document, name: str, port: Scope, lost: Mapping[str, int]) -> None:
     """State that no `auto` line names an interface, where other such lines name interfaces that are not there."""
     if document.reading.facts.get(port_paths(name)["enabled"]) == "false" and "enabled" not in port.values:
-        other, line = next(iter(lost.items()))
-        why = f"no `auto` line has its name, and `auto {other}` no interface"
-        document.put(f"unread[interface {name}]", why, line)
+        document.put(f"unread[interface {name}]", "no `auto` line has its name", port.line)
+        for other, line in lost.items():
+            document.put(f"unread[auto {other}]", "no interface has its name", line)
 
 
 def _finish_isolation(reading: Reading) -> None:
