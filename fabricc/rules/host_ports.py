@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings
-from fabricc.back.nos.ports import PortKind
+from fabricc.back.nos.ports import PortKind, lists_every_port
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -268,6 +268,32 @@ def _narrow_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(IDLE, statement.device, at, message, "lanes", Severity.WARNING, remedy)
 
 
+def _unstated_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report cages that are split into more parts than the ports of each, on a switch that states unused ports too."""
+    facts, system = statement.rest, statement.device.system
+    if not lists_every_port(system):
+        return
+    stated: dict[str, int] = {}
+    whole = False
+    for port, values in statement.ports.items():
+        if (split := defaults.splitting_fact(system, port)) is None:
+            whole = whole or values.get("enabled") == "false"
+        elif split[0] in facts:
+            stated[split[0]] = max(stated.get(split[0], 0), split[1] + 1)
+    if (
+        whole
+        and len(stated) > 1
+        and all(last < count_parts(facts[path]) < MANY_PARTS for path, last in stated.items())
+    ):
+        path, last = next(iter(stated.items()))
+        message = (
+            f"{statement.name} {first_key(path)}: split into {count_parts(facts[path])} parts, of which the switch has "
+            f"{last}, as in each cage that is split: each port has the speed of a narrower part"
+        )
+        remedy = "Split the cages into as many parts as they have cables, or state the other parts."
+        yield finding_at(IDLE, statement.device, path, message, "unused parts", Severity.WARNING, remedy)
+
+
 def _ports_without_forwarding(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with addresses that forward no packets."""
     found = {
@@ -333,6 +359,7 @@ RULES = (
     SwitchRule(IDLE, INTERFACES, (Input.BGP,), _addressed_bridges),
     SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _bare_bundles),
     SwitchRule(IDLE, INTERFACES, (), _narrow_parts),
+    SwitchRule(IDLE, INTERFACES, (), _unstated_parts),
     SwitchRule(IDLE, INTERFACES, (), _ports_without_forwarding, shared=True),
     SwitchRule(IDLE, INTERFACES, (Input.LINKS,), _looped_ports, shared=True),
     SwitchRule(IDLE, ADDRESSES, (), _lost_loopback),

@@ -155,6 +155,11 @@ def load_spelling(system: str) -> Spelling:
     return cast("Spelling", import_module(f"{name}.ports").PORTS)
 
 
+def lists_every_port(system: str) -> bool:
+    """Return whether a running configuration has the ports that are not used too, as NX-OS prints them."""
+    return system == "nxos"
+
+
 @cache
 def cached_parser(system: str) -> Callable[[str], PortName]:
     """Return `Spelling.parse_name` of a system with a cache."""

@@ -144,6 +144,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "nxos": replace(r"^(  ipv6 access-class \S+)( in)", r"\1-X\2"),
     }),
     "no login over SSH": ("all", {"eos": replace(r"^(   vrf MGMT\n      )no shutdown", r"\1shutdown")}),
+    "ports split too narrowly": ("tor", {"nxos": replace(r"map 400g-2x", r"map 100g-4x")}),
     "ports not split": ("tor", {
         "nxos": replace(r"^interface breakout .*\n", ""),
     }),
