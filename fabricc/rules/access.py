@@ -11,7 +11,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
-from fabricc.back.nos.management import services_of_fabric
+from fabricc.back.nos.management import services_of_fabric, services_without_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -70,6 +70,14 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Drop what the rule of the administrators does not accept."
         paths = ("management/access_else", ACCESS)
         yield finding_at(OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy)
+
+
+def _open_services(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report services of management that answer everyone on a switch that limits SSH."""
+    for path, service in services_without_list(statement.rest).items():
+        message = f"{statement.name}: {service} answers everyone, whereas an access list guards SSH"
+        remedy = "Permit the networks of the administrators on this service too."
+        yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
 
 
 def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -362,6 +370,7 @@ RULES = (
     SwitchRule(MISSING, OTHER, (), _stray_servers),
     SwitchRule(MISSING, OTHER, (), _own_servers),
     SwitchRule(OPEN, OTHER, (), _open_access),
+    SwitchRule(OPEN, OTHER, (), _open_services),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),

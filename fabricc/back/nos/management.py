@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
 from fabricc.fabric.model import SECRET_PREFIX
 
@@ -135,4 +136,35 @@ def services_of_fabric(facts: Facts) -> dict[str, str]:
     limited = any(path.startswith("management/access") for path in facts)  # others show no wish for isolation
     if limited and "management/nxapi_vrf" not in facts and facts.get("system/feature[nxapi]") == "on":
         found["system/feature[nxapi]"] = "nxapi"
+    return found
+
+
+_UNGUARDED = {"platform/http_api": ("http", "its API"), "management/gnmi": ("gnmi", "gNMI")}
+_API_PORT = re.compile(r"(?P<action>permit|deny) (?:ip|tcp) any any(?: eq 443)?")
+_LIST_OF_PORT = "structure/mgmt0/access-group"
+_NXAPI = "system/feature[nxapi]"
+
+
+def services_without_list(facts: Facts) -> dict[str, str]:
+    """Return the paths of facts by which a service answers everyone whereas SSH answers some, and the services.
+
+    An access list of SSH guards nothing else: EOS has a list per service, NX-OS those of `line vty` and of the port.
+    """
+    if not facts.get("management/access") or any(
+        path.startswith("management/control_plane/") for path in facts
+    ):
+        return {}
+    found = {
+        path: service
+        for path, (listed, service) in _UNGUARDED.items()
+        if path in facts and f"management/access[{listed}]" not in facts
+    }
+    if facts.get(_NXAPI) == "on":
+        name = f"management/access_list[{facts.get(_LIST_OF_PORT)}]/"
+        rules = [path for path in facts if path.startswith(name) and is_number(path[len(name) :])]
+        first = next((path for path in rules if _API_PORT.fullmatch(str(facts[path]))), "")
+        if _LIST_OF_PORT not in facts:
+            found[_NXAPI] = "its API"
+        elif str(facts.get(first)).startswith("permit"):
+            found[first] = "its API"
     return found

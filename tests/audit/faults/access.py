@@ -148,6 +148,13 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "API in the VRF of the fabric": ("tor", {
         "eos": _in_fabric("management api http-commands\n   vrf default\n      no shutdown"),
         "nxos": replace(r"^nxapi use-vrf management\n", "")}),
+    "API without a list": ("tor", {
+        "eos": replace(r"^      ip access-group FABRICC-ACCESS\n", ""),
+        "nxos": replace(r"^  ip access-group FABRICC-API in\n", "")}),
+    "API list that permits everyone": ("tor", {
+        "nxos": replace(r"^(  20) deny tcp any any eq 443", r"\1 permit tcp any any eq 443")}),
+    "NETCONF in the VRF of the fabric": ("tor", {
+        "eos": _in_fabric("management api netconf\n   transport ssh default")}),
     "gNMI in the VRF of the fabric": ("tor", {
         "eos": _in_fabric("management api gnmi\n   transport grpc default"),
         "nxos": add("feature grpc\ngrpc use-vrf default\n", before="^line vty")}),

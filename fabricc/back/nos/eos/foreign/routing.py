@@ -145,6 +145,9 @@ ROWS: Sequence[Row] = (
     Keep("ip route <address4> <address4> <word>", _masked_route),
     Keep("ip route <address4> <address4> <word> <rest>", _masked_route),
     Block("router general", "", _GENERAL),
+    Block("management api netconf", "", (
+        Block("transport ssh <word>", "netconf", (Keep("vrf <word>", "vrf"), Keep("shutdown", "shut"))),
+    )),
     *(row for pattern in _SECTIONS for row in _verbatim_section(pattern)),
     *_DEFAULTS,
     *setting_rows("routing/setting", 0, _LINES),
@@ -205,6 +208,9 @@ def finish(document: Document) -> None:
             document.put(f"vrf[{name.split()[1]}]/setting[leak routes {source}]", stored or "all", line)
     if "routed" in scope.values:
         document.put("routing/enabled[ipv4]", *scope.values["routed"])
+    for transport in scope.each("netconf").values():
+        if transport.values.keys().isdisjoint(("vrf", "shut")):
+            document.put("management/open[netconf]", "default", transport.line)
 
 
 def _put_options(document: Document, at: str, scope: Scope) -> None:
