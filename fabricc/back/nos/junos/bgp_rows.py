@@ -11,6 +11,7 @@ from fabricc.back.nos.junos.policy import DISCARD
 from fabricc.back.nos.junos.words import (
     FAMILIES,
     HOLD_PER_KEEPALIVE,
+    MAXIMUM_ECMP,
     ONE_HOP_TTL,
     kept_statements,
     put_settings,
@@ -211,6 +212,10 @@ def finish(document: Document) -> None:
     """State routing options and sessions of a routing instance, with what neighbors leave to group and protocol."""
     scope = document.scope
     document.put_leaves("bgp/", scope.values, ("router_id", "asn", "allow_as_in"))
+    paths = document.reading.facts.get("bgp/maximum_paths")
+    if document is document.whole and isinstance(paths, int) and paths > MAXIMUM_ECMP[-1]:
+        why = f"a commit refuses more than {MAXIMUM_ECMP[-1]} paths"
+        document.put("unread[chassis maximum-ecmp]", why, document.reading.lines["bgp/maximum_paths"][1])
     for prefix, route in scope.each("static route").items():
         _finish_static(document, str(prefix), route)
     for prefix, aggregate in scope.each("aggregate").items():

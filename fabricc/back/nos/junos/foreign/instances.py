@@ -184,14 +184,14 @@ def finish(document: Document) -> None:
             document.scope.scopes[GATEWAYS] = found
         part = Part(document, f"vrf[{name}]/", instance)
         ids |= _put_common(part, instance)
+        for port, (_, line) in instance.table("ports").items():
+            document.put(port_paths(str(port))["vrf"], str(name), line)
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
             continue
         isolated = put_isolated(document, str(name), instance)
         if not isolated:
             document.put(f"vrf[{name}]", "present", instance.line)
             document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
-        for port, (_, line) in instance.table("ports").items():
-            document.put(port_paths(str(port))["vrf"], str(name), line)
         _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
         document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
