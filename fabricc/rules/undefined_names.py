@@ -317,7 +317,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
         message = (
             f"{device.name}: `{what}` is inactive, and {plural(each.lines, 'line')} of it without effect"
         )
-        remedy = "Activate the statement, or delete it."
+        remedy = "Activate the statement, or leave it out."
         place, group = device.paths.get(each.file, each.file), f"inactive: {each.words}"
         yield Finding(UNREAD, message, place, each.line, group, Severity.WARNING, remedy)
 

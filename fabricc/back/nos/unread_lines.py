@@ -28,7 +28,8 @@ _SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:
 _PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
 _SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
 _MARK = "inactive: "
-_COMMAND = "deactivate "
+_DELETE = "delete "
+_COMMANDS = (_DELETE, "deactivate ")
 _LAST = chr(0x10FFFF)
 """Sorts behind all that begins with the same words."""
 _SECTIONS = (
@@ -119,10 +120,19 @@ def find_inactive(
         return
     inside: dict[str, list[tuple[int, str]]] = {}
     for file, number, text in unknown:
-        if text.startswith((_MARK, _COMMAND)):
+        if text.startswith((_MARK, *_COMMANDS)):
             inside.setdefault(file, []).append((number, text))
     for file, found in inside.items():
-        commands = [(number, text.partition(" ")[2]) for number, text in found if text.startswith(_COMMAND)]
+        off = [(number, f"{text.removeprefix(_MARK)} ") for number, text in found if text.startswith(_MARK)]
+        commands = [
+            (number, words)
+            for number, text in found
+            if text.startswith(_COMMANDS) and (words := text.partition(" ")[2])
+            if any(
+                each.startswith(f"{words} ") and (line < number or not text.startswith(_DELETE))
+                for line, each in off
+            )
+        ]
         ordered = sorted(words for _, words in commands)
         for number, words in commands:
             if _carries_traffic(words):

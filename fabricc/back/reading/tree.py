@@ -195,7 +195,10 @@ def braces(text: str) -> Tree:
 
 
 def commands(text: str) -> Tree:
-    """Parse `set` lines of Junos and NVUE, each a path of words; statements under `deactivate` do not count."""
+    """Parse `set` lines of Junos and NVUE, each a path of words.
+
+    Statements under `deactivate` do not count, nor those before a `delete` of them.
+    """
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
     off: set[tuple[str, ...]] = set()
@@ -213,6 +216,11 @@ def commands(text: str) -> Tree:
                 faults.append((number, " ".join(words)))
                 if words[0] == "deactivate":
                     off.add(tuple(words[1:]))
+                elif words[0] == "delete" and len(words) > 1:
+                    key = tuple(words[1:])
+                    gone = [node for node in nodes if node.key[: len(key)] == key]
+                    faults += [(node.line, f"{_INACTIVE} {node.text}") for node in gone]
+                    nodes = [node for node in nodes if node.key[: len(key)] != key]
             words, listed = [], -1
             number += 1
     if not off:

@@ -95,6 +95,8 @@ _UNFINISHED = re.compile(
     r"|(?:un)?protect|insert|annotate|rename|wildcard|start|restart)(?: [^{};]*)?"
 )
 """Commands at any depth: a statement ends with a brace or a semicolon."""
+_CHANGE = re.compile(r"(?:set|delete|(?:de)?activate) (?!cli\b)[^{}]*")
+"""A command that changes a configuration; `set cli` is about the terminal."""
 _TAG = re.compile(r"(?:.*[{};])?\s*(?:delete|replace)\s*:.*")
 """A tag of `load`, at any depth: it removes what stands elsewhere in the file, and no switch prints it."""
 _INACTIVE = re.compile(r"(?:.*[{};])?\s*(?:protect\s*:\s*)?inactive\s*:.*")
@@ -111,6 +113,7 @@ def exec_lines(text: str) -> Iterator[ExecLine]:
     """Yield commands, prompts, statements without a semicolon, and comments and quoted texts that nothing ends."""
     lists, blocks, surplus, whole_lines = 0, list[ExecLine](), list[ExecLine](), True
     plain, lines = _TEXT.sub(_without_text, text).split("\n"), text.split("\n")
+    braced = any(line.rstrip().endswith("{") for line in plain)
     for number, (raw, whole) in enumerate(zip(plain, lines, strict=True), 1):
         line = raw.strip()
         lists = max(0, lists + line.count("[") - line.count("]"))
@@ -118,7 +121,9 @@ def exec_lines(text: str) -> Iterator[ExecLine]:
             continue
         outside = not blocks and _FIRST.fullmatch(line)
         typed = line and PROMPT.fullmatch(whole.strip())
-        if outside or typed or any(one.fullmatch(line) for one in (_UNFINISHED, _BANNER, _TAG)):
+        if braced and (outside or not line.endswith(";")) and not lists and _CHANGE.fullmatch(line):
+            yield ExecLine(number, whole.strip(), unfinished=True)
+        elif outside or typed or any(one.fullmatch(line) for one in (_UNFINISHED, _BANNER, _TAG)):
             yield ExecLine(number, whole.strip())
         elif line and not lists and (_CUT.search(line) or not line.endswith(("{", "}", ";", _GOES_ON))):
             yield ExecLine(number, whole.strip(), unfinished=True)

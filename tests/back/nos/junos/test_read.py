@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back.nos.junos import FILE, JUNOS
+from fabricc.back.nos.junos.non_forwarding import exec_lines
 from fabricc.back.nos.junos.words import SPEEDS, quote_text
+from fabricc.back.nos.unread_lines import Inactive, find_inactive
 from fabricc.back.reading.tree import braces
 from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Headroom
@@ -247,6 +249,23 @@ def test_inactive_statements_are_unknown(form: str) -> None:
     assert "platform/lldp/ports" not in reading.facts
     assert any("multiplier" in statement for statement in statements)
     assert reading.facts["bfd/interval_ms"] == 1000
+
+
+def test_delete_removes_statements_before_it() -> None:
+    group = "protocols bgp group UPSTREAM"
+    commands = as_commands(text_of())
+    reading = JUNOS.read({FILE: "\n".join([f"delete {group}", *commands, f"delete {group} import"])})
+    assert "bgp/neighbor[10.64.0.0]/export" in reading.facts
+    assert "bgp/neighbor[10.64.0.0]/import" not in reading.facts
+    assert [*find_inactive("junos", {}, reading.unknown)] == [
+        Inactive(FILE, len(commands) + 2, f"{group} import", 1)
+    ]
+
+
+def test_commands_have_no_place_between_braces() -> None:
+    lines = ("set cli screen-length 0", "set interfaces et-0/0/8 disable", "delete protocols bgp;")
+    text = text_of() + "\n".join(lines)
+    assert [each.text for each in exec_lines(text) if each.unfinished] == [*lines[1:]]
 
 
 def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:
