@@ -11,6 +11,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.harmful_settings import guard_of_port_alone
 from fabricc.back.nos.management import services_of_fabric, services_without_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -63,6 +64,12 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy, word=word
             )
+    if statement.fars and (path := guard_of_port_alone(statement.facts_below)):
+        message = (
+            f"{statement.name} filters logins by its management port alone: from the fabric anyone may log in"
+        )
+        remedy = "Apply the filter to `lo0` too."
+        yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
     if defaults.accepts_the_rest(statement.device.system, statement.rest):
         message = (
             f"{statement.name} permits some networks to reach its management services, and drops no others"
@@ -147,6 +154,9 @@ def _open_to_fabric(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(ISOLATED, statement.device, path, message, "open service", Severity.WARNING, remedy)
 
 
+_PERMITTED = re.compile(r"permit match (?:.* )?route-filter (\S+)")
+
+
 def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report prefixes of the management network, which other lines separate, that a switch announces to the fabric."""
     if statement.rest.get("management/isolated") != "true":
@@ -165,6 +175,11 @@ def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding
     }
     stated = {path: first_key(path) for path in statement.facts_below("bgp/network[")}
     stated |= {
+        path: match[1]
+        for path, value in statement.facts_below("route_map[").items()
+        if first_key(path) in maps and (match := _PERMITTED.match(str(value)))
+    }
+    stated |= {
         path: str(value).partition(" ")[0]
         for path, value in statement.facts_below("prefix_list[").items()
         if first_key(path) in lists
@@ -179,7 +194,9 @@ def _announced_management(statement: Statement, _: Sessions) -> Iterator[Finding
             message = f"{statement.name} announces {prefix}, a part of the management network, to the fabric"
             remedy = "Leave the management network out of BGP."
             group = "management announced"
-            yield finding_at(ISOLATED, statement.device, path, message, group, Severity.WARNING, remedy)
+            yield finding_at(
+                ISOLATED, statement.device, path, message, group, Severity.WARNING, remedy, word=prefix
+            )
             return
 
 

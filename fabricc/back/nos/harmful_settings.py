@@ -124,6 +124,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         _is_on,
         Harm("routes", "announces next hops and paths of others unchanged, as a route server"),
     ),
+    (
+        re.compile(r"setting\[multipath\]"),
+        lambda value, _: value == "disable",
+        Harm("routes", "uses no route of it beside equal ones of others (`multipath disable`)"),
+    ),
 )
 _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...] = (
     (
@@ -397,6 +402,15 @@ def rewritten_classes(facts: Mapping[str, Value]) -> Iterator[tuple[str, int, in
         match = (_EOS_MARK.fullmatch(path) if rewrites else None) or _NXOS_MARK.fullmatch(path)
         if match and is_number(str(value)):
             yield path, int(match[1]), int(str(value))
+
+
+_GUARD = "platform/filter_input["
+
+
+def guard_of_port_alone(facts_below: Callable[[str], Mapping[str, Value]]) -> str:
+    """Return the path of a filter on the management port where `lo0`, for all other ports, has none; or ""."""
+    guards = [*facts_below(_GUARD)] if "management/access" in facts_below("management/access") else []
+    return "" if any(path.startswith(f"{_GUARD}lo0 ") for path in guards) else next(iter(guards), "")
 
 
 _CLASS_MTU = re.compile(r"structure/policy_map\[network-qos [^]]+\]/c-8q-nq(\d)/mtu")

@@ -179,6 +179,20 @@ KINDS: dict[str, tuple[str, Fault]] = {
         "junos": replace(r"^            neighbor 10.64.(\d+).0 \{", r"            inactive: neighbor 10.64.\1.0 {"),
     }),
     "inactive class of service": ("all", {"junos": replace(r"^class-of-service \{", "inactive: class-of-service {")}),
+    "link in the VRF of management": ("tor", {
+        "junos": replace(r"^    mgmt_junos \{\n", r"\g<0>        interface et-0/0/8.0;\n"),
+    }),
+    "more paths than a commit takes": ("all", {"junos": replace(r"maximum-ecmp \d+", "maximum-ecmp 1024")}),
+    "session without equal paths": ("all", {
+        "junos": replace(r"^            neighbor 10\.64\.\S+ \{\n", r"\g<0>                multipath disable;\n"),
+    }),
+    "login filter of one port": ("all", {
+        "junos": replace(r"^(    lo0 \{\n.*\n.*\n) +filter \{\n.*\n +\}\n", r"\1"),
+    }),
+    "management network in a term": ("all", {
+        "junos": add("        term MGMT {\n            from {\n                route-filter 172.16.0.0/16 orlonger;\n"
+                     "            }\n            then accept;\n        }\n", after=r"policy-statement CONNECTED \{"),
+    }),
     "inactive classifiers": ("all", {
         "junos": replace(r"^( +)classifiers \{\n( +)dscp DSCP;", r"\1inactive: classifiers {\n\2dscp DSCP;"),
     }),
