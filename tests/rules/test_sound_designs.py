@@ -42,6 +42,10 @@ def _announce_service(files: Files) -> Files:
     return add(f"ip route 10.77.0.0/24 {host[0]}.{int(host[1]) + 1}\n", before="^router bgp")(files)
 
 
+def _commands(*rules: str) -> Callable[[Files], Files]:
+    return add("".join(f"    up iptables {each}\n" for each in rules), after="^iface eth0", file="interfaces")
+
+
 FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "a spine takes the parts of its aggregate": ("spine", chain_edits(
         add("  aggregate-address 10.0.0.0/8\n  neighbor DOWNSTREAM-V4 prefix-list PODS in\n", after=_LIST),
@@ -61,6 +65,15 @@ FRR: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "sessions shut by default, and each one enabled": ("tor", chain_edits(
         add(" bgp default shutdown\n", after="^router bgp"),
         replace(r"^( neighbor (\S+) remote-as \d+)$", r"\1\n no neighbor \2 shutdown"))),
+    "commands that accept ports before the policy": ("tor", _commands("-P INPUT DROP", "-A INPUT -i swp+ -j ACCEPT")),
+    "a command that accepts ports before others": ("tor", _commands("-A INPUT -j DROP", "-I INPUT -i swp+ -j ACCEPT")),
+    "commands that accept services": ("tor", _commands(
+        "-A INPUT -p tcp -m tcp --dport 179 -j ACCEPT", "-A INPUT -p udp -m multiport --dports 3784,4784 -j ACCEPT",
+        "-A INPUT -p icmp -j ACCEPT", "-P INPUT DROP")),
+    "commands that drop invalid packets": ("tor", _commands(
+        "-A INPUT -m conntrack --ctstate INVALID -j DROP", "-A INPUT -s 127.0.0.0/8 ! -i lo -j DROP")),
+    "commands that accept all but the management port": ("tor", _commands("-A INPUT ! -i eth0 -j ACCEPT", "-P INPUT DROP")),
+    "commands that forward between ports": ("tor", _commands("-P FORWARD DROP", "-A FORWARD -i swp+ -o swp+ -j ACCEPT")),
 }  # fmt: skip
 """Design -> tier of the switches and edit."""
 HELPERS = {

@@ -154,45 +154,72 @@ def _rule_lines(document: Document) -> Iterator[tuple[int, str]]:
     """Yield number and rule of each line, with the members of named sets, and commands of iptables as rules."""
     text, commands = document.text, document.file == _INTERFACES
     members = {match[1]: match[2] for form in (_SET, _DEFINE) for match in form.finditer(text)}
+    first, appended, closing = (list[tuple[int, str]]() for _ in range(3))
     for number, line in enumerate(text.split("\n"), 1):
         command = _COMMAND.match(line) if commands else None
         if mark := _MARK.search(line) if command or not commands else None:
             document.put("routing/setting[dscp set]", mark[1] or mark[2], number)
         if command:
-            yield number, _of_command(command[1].split())
+            words = command[1].split()
+            made = [(number, rule) for rule in _of_command(words)]
+            if "-I" in words:
+                first = made + first
+            elif "-P" in words:
+                closing += made
+            else:
+                appended += made
         elif not commands:
             yield (
                 number,
                 _USE.sub(lambda use: f"{{ {members[use[1]]} }}" if use[1] in members else use[0], line),
             )
+    yield from (*first, *appended, *closing)
 
 
 _TARGETS = {"DROP": "drop", "REJECT": "reject", "ACCEPT": "accept"}
 _TABLES = ("iptables", "ip6tables", "/sbin/iptables", "/usr/sbin/iptables")
 
 
-def _of_command(words: list[str]) -> str:
-    """Return the rule of nftables that a command of iptables makes, "" for any other command."""
+_PLAIN = frozenset({"-A", "-I", "-i", "-s", "-p", "-j", "--dport", "--dports", "--reject-with", "--comment"})
+"""Options that `_of_command` reads, or that choose no packets; `-m` is one of them before `_MATCHES`."""
+_MATCHES = ("tcp", "udp", "multiport", "comment")
+_DROPPED_BY_ALL = {
+    "INPUT": (
+        "tcp dport { 0-65535 } drop",
+        f"udp dport {{ 0-{int(_RDMA) - 1},{int(_RDMA) + 1}-65535 }} drop",
+    ),
+    "FORWARD": (f"udp dport {_RDMA} drop",),
+}
+"""Chain -> what a rule or a policy that drops everything in it drops: RDMA is forwarded, sessions end here."""
+
+
+def _of_command(words: list[str]) -> tuple[str, ...]:
+    """Return the rules of nftables that a command of iptables makes, () for any other command."""
     if words[:1] == [] or words[0] not in _TABLES:
-        return ""
+        return ()
     given = dict(pairwise(words[1:]))
     if "-P" in given:
-        closed = given["-P"] in ("INPUT", "FORWARD") and words[-1] == "DROP"
-        return f"{f'udp dport {_RDMA} ' if given['-P'] == 'FORWARD' else ''}drop" if closed else ""
+        if words[-1] != "DROP":
+            return ()
+        return _DROPPED_BY_ALL.get(given["-P"], ())
     chain = given.get("-A") or given.get("-I") or ""
     verdict = _TARGETS.get(given.get("-j", ""), "")
     if chain not in ("INPUT", "FORWARD", "PREROUTING") or not verdict:
-        return ""
+        return ()
+    options = {word for word in words[1:] if word.startswith("-")} - _PLAIN
+    loaded = {after for word, after in pairwise(words) if word == "-m"}
+    other = "!" in words or options - {"-m"} or not loaded.issubset(_MATCHES)
     port = given.get("--dport") or given.get("--dports")
-    protocol = given.get("-p", "")
-    parts = [f'iifname "{given["-i"].replace("+", "*")}"'] if "-i" in given else []
-    parts += [f"ip saddr {given['-s']}"] if "-s" in given else []
-    parts += ["other"] if "-d" in given or "--sport" in given else []
+    protocol = given.get("-p", "all")
+    parts = [f'iifname "{given["-i"].replace("+", "*")}"'] if "-i" in given and not other else []
+    parts += ["other"] if other else [f"ip saddr {given['-s']}"] if "-s" in given else []
+    if not (other or port) and protocol == "all" and chain in _DROPPED_BY_ALL and verdict != "accept":
+        return tuple(" ".join((*parts, each)) for each in _DROPPED_BY_ALL[chain])
     if port:
         parts.append(f"{protocol} dport {{ {port.replace(':', '-')} }}")
-    elif protocol:
+    elif protocol != "all":
         parts.append(f"meta l4proto {protocol}")
-    return " ".join((*parts, verdict))
+    return (" ".join((*parts, verdict)),)
 
 
 _CLOSED = re.compile(r"type filter hook (input|forward|prerouting|output|postrouting) .*policy drop;")
