@@ -356,31 +356,41 @@ def is_idle(
 
 
 def _circular_routes(fabric: Switches) -> Iterator[Report]:
-    """Report static routes to an address of the switch itself, and to a switch whose route leads back."""
+    """Report static routes to an address of the switch itself, and to a switch whose route leads back.
+
+    A route with a further way, such as one to a firewall, has a device of which nothing is known.
+    """
     routes = {
-        name: {prefix: (list(map(str, _next_hops(via))), path) for prefix, via, path in summary.routes}
+        (name, prefix): ([*map(str, _next_hops(via))], path)
         for name, summary in fabric.summaries.items()
-        if summary.routes
+        for prefix, via, path in summary.routes
     }
     ports = _port_addresses(fabric) if routes else {}
-    for name, mine in routes.items():
-        for prefix, (hops, path) in mine.items():
-            seen, far = [name], next((ports[hop] for hop in hops if hop in ports), "")
-            while far not in seen and prefix in routes.get(far, {}):
-                seen.append(far)
-                far = next((ports[hop] for hop in routes[far][prefix][0] if hop in ports), "")
-            own = next((hop for hop in hops if ports.get(hop) == name), "")
-            if own:
-                message = f"{name} sends traffic for {prefix} to its own address {own}: the route is not used"
-                remedy = "Correct the next hop, or remove the static route."
-            elif far == name:
-                message = (
-                    f"{name} sends traffic for {prefix} to {seen[1]}, whose route leads back: packets circle"
-                )
-                remedy = "Remove one of the static routes, or let it lead out of the loop."
-            else:
-                continue
-            yield Report(NEXT_HOP, name, (path,), message, "circular route", Severity.WARNING, remedy)
+    following: dict[tuple[str, str], str] = {}
+    for key, (hops, _) in routes.items():
+        fars = {ports.get(hop, "") if len(fabric.owners(hop)) < _SHARED else "" for hop in hops}
+        if len(fars) == 1:
+            following[key] = fars.pop()
+    for (name, prefix), (hops, path) in routes.items():
+        seen, far = [name], following.get((name, prefix), "")
+        while far not in seen and (far, prefix) in following:
+            seen.append(far)
+            far = following[far, prefix]
+        if name in (ports.get(hop) for hop in hops if len(fabric.owners(hop)) < _SHARED):
+            message = f"{name} sends traffic for {prefix} to its own address: the route is not used"
+            remedy = "Correct the next hop, or remove the static route."
+        elif far == name:
+            message = (
+                f"{name} sends traffic for {prefix} to {seen[1]}, whose route leads back: packets circle"
+            )
+            remedy = "Remove one of the static routes, or let it lead out of the loop."
+        else:
+            continue
+        yield Report(NEXT_HOP, name, (path,), message, "circular route", Severity.WARNING, remedy)
+
+
+_SHARED = 2
+"""Owners of an address that several switches have, such as a gateway."""
 
 
 RULES = (

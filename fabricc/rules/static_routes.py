@@ -76,27 +76,6 @@ _TABLE = "table "
 """Begins a next hop that is another routing table."""
 
 
-def _circling_routes(fabric: Switches) -> Iterator[Report]:
-    """Report static routes to the switch itself, or back to it by routes of others for the same prefix."""
-    hops = {
-        (name, prefix): (next(iter(owners)), path)
-        for name, summary in fabric.summaries.items()
-        for prefix, via, path in summary.routes
-        if len(owners := {owner for hop in _next_hops(via) for owner in fabric.owners(hop)}) == 1
-        and not via.startswith(_TABLE)
-    }
-    for (name, prefix), (owner, path) in hops.items():
-        way = [name]
-        while owner not in way and (owner, prefix) in hops:
-            way.append(owner)
-            owner = hops[owner, prefix][0]
-        if owner == name:
-            others = "".join(f" by {each}" for each in way[1:])
-            message = f"{name} sends traffic for {prefix} back to itself{others}: packets go round until they expire"
-            remedy = "Name a next hop that is closer to the destination, or remove the static route."
-            yield Report(STATIC, name, (path,), message, "circling route", Severity.WARNING, remedy)
-
-
 def _sort_by_length(blocks: Iterable[Block]) -> dict[tuple[int, int], dict[int, Block]]:
     """Return family and length -> first address -> block."""
     found: dict[tuple[int, int], dict[int, Block]] = {}
@@ -355,7 +334,6 @@ RULES = (
     SwitchRule(ISOLATED, POLICY, (), _routes_to_management),
     SwitchRule(STATIC, POLICY, (Input.LINKS,), _routes_onto_links),
     FabricRule(STATIC, POLICY, (), _static_routes),
-    FabricRule(STATIC, POLICY, (), _circling_routes),
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
     SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),
     SwitchRule(STATIC, POLICY, (), _partly_dropped),

@@ -157,6 +157,25 @@ def test_a_switch_without_files_is_no_unknown_peer(system: str, tmp_path: Path) 
     assert "198.51.100.1" in message
 
 
+def _lead_out(files: Files, neighbor: str, firewall: str = "") -> Files:
+    """Lead a default route to a firewall, if there is one, and in reserve to a neighbor."""
+    ways = [firewall, f"{neighbor} 5"] if firewall else [f"{neighbor} 5"]
+    port = "interface Ethernet60/1\n   no switchport\n   ip address 198.51.100.0/31\n"
+    routes = "".join(f"ip route 0.0.0.0/0 {each}\n" for each in ways)
+    return add(f"{port if firewall else ''}{routes}", before=r"^ip route vrf MGMT")(files)
+
+
+@pytest.mark.parametrize("firewall", ["198.51.100.1", ""])
+def test_defaults_in_reserve_circle_where_nothing_else_leads_out(firewall: str) -> None:
+    texts = build_texts("eos")
+    altered = {
+        "x01": _lead_out(dict(texts["x01"]), "10.64.0.1", firewall),
+        "rack001-leaf": _lead_out(dict(texts["rack001-leaf"]), "10.64.0.0"),
+    }
+    found = [each for each in audit_altered("eos", altered) if each.severity is not Severity.NOTE]
+    assert [each.code for each in found] == ([] if firewall else ["FAB9680"] * 2)
+
+
 def _find_unknown_peers(folder: Path, texts: dict[str, Files]) -> list[str]:
     found = find_all(ours.infer_fabric(dict(collect_texts(folder, texts))))
     return [each.message for each in found if "which no known switch has" in each.message]
