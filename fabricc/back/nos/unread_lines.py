@@ -270,6 +270,38 @@ _SHORTEST = 4
 _LIKENESS = 0.79
 
 
+@cache
+def _read_words(reader: Reader) -> frozenset[str]:
+    """Return the words that the rows of a reader read."""
+    return words_of_rows(row for topic in reader.topics for row in topic.rows)
+
+
+def near_words(word: str, known: frozenset[str], most: int, likeness: float) -> list[str]:
+    """Return what `get_close_matches` finds among known words that are like a word without some two letters."""
+    shorter = _shortened_words(known)
+    found = {each for part in _without_letters(word) for each in shorter.get(part, ())}
+    return get_close_matches(word, sorted(found), most, likeness)
+
+
+@cache
+def _shortened_words(known: frozenset[str]) -> Mapping[str, list[str]]:
+    """Return what is left of known words without up to two letters -> these words."""
+    found: dict[str, list[str]] = {}
+    for word in known:
+        for part in _without_letters(word):
+            found.setdefault(part, []).append(word)
+    return found
+
+
+def _without_letters(word: str) -> set[str]:
+    once = {word[:at] + word[at + 1 :] for at in range(len(word))} if len(word) < _LONGEST else set()
+    return {word, *once, *(each[:at] + each[at + 1 :] for each in once for at in range(len(each)))}
+
+
+_LONGEST = 32
+"""Letters of a word up to which it is compared."""
+
+
 class Misspelling(NamedTuple):
     """A word of a line that no row reads, and the known one in its place with which a row reads the line."""
 
@@ -296,12 +328,13 @@ def find_misspellings(
 
 @lru_cache(1 << 10)
 def _find_misspelling(reader: Reader, blocks: tuple[str, ...], text: str) -> tuple[str, str] | None:
-    known = words_of_rows(tuple(row for topic in reader.topics for row in topic.rows))
+    known = _read_words(reader)
     words = text.split()
     for at, word in enumerate(words):
-        if len(word) < _SHORTEST or any(each.startswith(word) for each in known):
+        near = near_words(word, known, 2, _LIKENESS) if len(word) >= _SHORTEST else []
+        if near and any(each.startswith(word) for each in known):
             continue
-        for meant in get_close_matches(word, known, 2, _LIKENESS):
+        for meant in near:
             line = " ".join((*words[:at], meant, *words[at + 1 :]))
             if any(not reader.read({"": f"{block}\n{line}\n"}).unknown for block in blocks):
                 return word, meant

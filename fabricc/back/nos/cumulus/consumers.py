@@ -31,7 +31,7 @@ _UNREAD_KEYS = frozenset({
     "route-tag", "router-advertisement", "systemd",
 })  # fmt: skip
 """Keys of NVUE's object model that no row knows and that look like one which a row knows."""
-_ALIKE = 0.85
+_LETTERS, _ALIKE = 4, 0.85
 """Share of two words that is the same, of those that differ in one or two letters."""
 _SWITCHES = ("enable", "state")
 _OFF = frozenset({"off", "disable", "disabled"})
@@ -97,11 +97,10 @@ def state_misspelled(reading: Reading, known: frozenset[str]) -> None:
             text.removeprefix("nv set ").split() if text.startswith("nv set ") else [text.partition(":")[0]]
         )
         for word in words:
-            near = (
-                get_close_matches(word, known, 1, _ALIKE)
-                if _KEY.fullmatch(word) and word not in known
-                else []
-            )
+            if not _KEY.fullmatch(word) or word in known:
+                continue
+            alike = [each for each in known if each[0] == word[0] and abs(len(each) - len(word)) < _LETTERS]
+            near = get_close_matches(word, alike, 1, _ALIKE)
             if near and _differs_in_letters(word, near[0]) and f"unread[{word}]" not in reading.facts:
                 reading.put(f"unread[{word}]", f"NVUE has no such key, but {near[0]}", file, line)
 

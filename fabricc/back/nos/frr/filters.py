@@ -243,7 +243,7 @@ def _closed_chains(text: str) -> list[tuple[int, _FilterRule]]:
 
 
 _LOGIN_DROP = re.compile(r"\s*tcp dport 22 (?:counter )?(?:drop|reject)")
-_ALL_ACCEPTED = re.compile(r"\s*(?:ct state [\w, {}]*\bnew\b[\w, {}]* )?(?:counter )?accept")
+_ALL_ACCEPTED = re.compile(r"\s*(?:ct state (?=[\w, {}]*\bnew\b)[\w, {}]* )?(?:counter )?accept")
 _REMOVED = re.compile(r"\s*(?:flush ruleset|(?:flush|delete) table .+)")
 _WORD = re.compile(r"[a-z]{3,}")
 _LIST = re.compile(r"(?:=|port|addr|name|type|state|protocol|vmap) *\{")

@@ -294,7 +294,7 @@ def finish(document: Document) -> None:
 
 _TRAFFIC = re.compile(
     r"tc qdisc (?:add|replace|change) dev (\S+) (?:root |handle \S+ )*((?:netem|tbf)\b.*)"
-    r"|tc filter (?:add|replace) dev (\S+) .*\b(action (?:drop|police)\b.*|police rate\b.*)"
+    r"|tc filter (?:add|replace) dev (\S+) .{0,500}\b(action (?:drop|police)\b.*|police rate\b.*)"
 )
 _LINK_COMMAND = re.compile(r"(?:/sbin/)?ip link set (?:dev )?(\S+) (?:mtu (\d{3,5})|(down))")
 

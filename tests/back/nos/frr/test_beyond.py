@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+from difflib import get_close_matches
 from pathlib import Path
+from time import process_time
 
 import pytest
 
+from fabricc.back.nos import unread_lines
 from fabricc.back.nos.frr import FILE, FRR, IGNORABLE, _file_readers
 from fabricc.review.diff.fact_impact import vocabulary_of
 from tests.audit.corpora import ROOT, devices, measure_share
@@ -253,3 +256,32 @@ def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[in
     reading = FRR.read({FILE: "hostname a\n", "rsyslog.conf": line})
     assert [value for path, value in reading.facts.items() if path.endswith("]/port")] == expected
     assert bool(reading.unknown) is not bool(expected)
+
+
+def test_a_strange_word_is_compared_with_few_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def count(word: str, known: list[str], most: int, likeness: float) -> list[str]:
+        compared.append(len(known))
+        return get_close_matches(word, known, most, likeness)
+
+    monkeypatch.setattr(unread_lines, "get_close_matches", count)
+    reading = FRR.read({"frr.conf": "frr version 10.1\nquiescent zeppelins\nrouetr bgp 1\n"})
+    assert [value for path, value in reading.facts.items() if path.startswith("unread[")] == [
+        "the word rouetr is not known, router is"
+    ]
+    assert compared
+    assert max(compared) < 30
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("nftables.conf", "ct state " + "new," * 10_000 + "!"),
+        ("interfaces", "up " + "tc filter add dev a " * 3000),
+    ],
+)
+def test_a_long_line_is_read_at_once(file: str, line: str) -> None:
+    start = process_time()
+    FRR.read({file: f"auto eth0\niface eth0\n  {line}\n  tcp dport 22 drop\n"})
+    assert process_time() - start < 3
