@@ -249,7 +249,7 @@ def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         port, hold = sessions.near.get(key, ""), session.timers[1]
         if session.bfd == "true" and isinstance(hold, int) and hold:
             for leaf, detection in detections.get(port, ()):
-                if detection > hold * 1000:
+                if detection >= hold * 1000:
                     found[port] = leaf, detection, hold
     if found:
         port, (leaf, detection, hold) = next(iter(found.items()))
