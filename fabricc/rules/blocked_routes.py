@@ -1,6 +1,6 @@
 """Find settings outside session policies that make a switch accept, announce or install no route.
 
-These are lists of a session, distances, maps of the process, and policies that turn a mark of a draining switch around.
+These are lists of a session, distances, maps of the process, and conditions that no route meets.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
-from fabricc.rules.routing import UNUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import sessions_to_switches
 from fabricc.rules.static_routes import DROPS, STATIC, find_origins
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
@@ -285,48 +284,6 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         yield finding_at(IDLE, statement.device, paths, message, "no capabilities", Severity.WARNING, remedy)
 
 
-def _shut_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that BFD is shut on a switch whose sessions use it."""
-    if any(values.get("bfd") == "true" for values in statement.sessions.values()):
-        profiles = statement.facts_below("structure/")
-        for path in statement.facts_below("bfd/setting["):
-            if route_blocks.shuts_detection(path, profiles):
-                message = (
-                    f"{statement.name}: BFD is shut, so silent failures are noticed by the hold time alone"
-                )
-                remedy = "Enable BFD, or remove it from the sessions."
-                yield finding_at(
-                    UNUSED, statement.device, path, message, "BFD shut", Severity.WARNING, remedy
-                )
-
-
-def _shut_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report BFD that is shut for neighbors whose sessions use it."""
-    using = {neighbor for (_, neighbor), values in statement.sessions.items() if values.get("bfd") == "true"}
-    for path, value in statement.facts_below("bfd/setting[").items():
-        peer = route_blocks.peer_without_detection(path, value)
-        if peer in using:
-            message = (
-                f"{statement.name}: BFD with {peer} is shut, so the hold time alone shows silent failures"
-            )
-            remedy = "Enable BFD, or remove it from the session."
-            yield finding_at(UNUSED, statement.device, path, message, "BFD shut", Severity.WARNING, remedy)
-
-
-_FASTEST = "bfd/multiplier"
-
-
-def _hasty_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that BFD ends sessions after one lost packet."""
-    used = any(values.get("bfd") == "true" for values in statement.sessions.values())
-    if used and statement.rest.get(_FASTEST) == 1:
-        message = f"{statement.name}: BFD ends a session after one lost packet"
-        remedy = "Detect after three lost packets (RFC 5880: the detection time multiplier)."
-        yield finding_at(
-            UNUSED, statement.device, _FASTEST, message, "BFD multiplier", Severity.WARNING, remedy
-        )
-
-
 _MATCHED = re.compile(
     r"\bmatch (tag|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type"
     r"|peer|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
@@ -500,121 +457,11 @@ def _lists_of_other_families(statement: Statement, _: Sessions) -> Iterator[Find
             yield Finding(POINTLESS, message, place, line, "other family", Severity.WARNING, remedy)
 
 
-def _unused_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a list of graceful shutdown that no clause matches, while imports from other switches have policies."""
-    imports = [values for _, values in sessions_to_switches(statement, sessions) if "import" in values]
-    clauses = [str(value).split() for value in statement.facts_below("route_map[").values()]
-    for path, value in statement.facts_below("community_list[").items() if imports else ():
-        name = split_list_path(path, "community_list")[0]
-        if value == _SHUTDOWN and not any(name in words for words in clauses):
-            message = f"{statement.name}: no clause matches {name}: no switch in graceful shutdown is noticed"
-            remedy = "Match it in the import, with the local preference 0 (RFC 8326), or remove the list."
-            yield finding_at(
-                POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
-            )
-
-
 _LOOPBACKS = ("lo", "loopback0")
 _CONFIGURED = re.compile(r"[Ll]oopback[1-9]\d*")
 """A loopback that exists if a line of EOS or NX-OS creates it."""
 _EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
 """Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
-_SHUTDOWN = "65535:0"
-_MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
-_PREFERENCE = 100
-"""The local preference of a route that states none (all six systems)."""
-
-
-def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies by which routes of a draining switch are preferred or not seen, and own routes are avoided."""
-    joined = sessions_to_switches(statement, sessions)
-    used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
-    lists = {
-        split_list_path(path, "community_list")[0]: (path, str(value))
-        for path, value in statement.facts_below("community_list[").items()
-        if path.endswith("]")
-    }
-    for path, value in statement.facts_below("route_map[").items():
-        name, number = split_list_path(path, "route_map")
-        words = str(value).split()
-        if not is_number(number) or words[0] != "permit":
-            continue
-        if name in used["import"] and "community_list" in words:
-            yield from _turned_import(statement, path, name, words, lists)
-        added = _added_communities(words)
-        if (
-            name in used["export"]
-            and _CHOSEN.isdisjoint(words)
-            and len(words) > 1
-            and (mark := next((e for e in added if e in route_blocks.AVOIDED), ""))
-            and not (mark == _SHUTDOWN and _is_drained(statement, used["export"]))
-        ):
-            message = (
-                f"{statement.name}: {name} marks its routes with {mark}: the receivers avoid or drop them"
-            )
-            remedy = "Remove the community from the policy."
-            yield finding_at(
-                POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
-            )  # fmt: skip
-
-
-_CHOSEN = frozenset({"tag", "community_list"})
-"""Conditions by which an operator chooses routes to be dropped or avoided (RFC 5635)."""
-
-
-def _is_drained(statement: Statement, exports: Collection[str]) -> bool:
-    """Return whether a switch announces everything for graceful shutdown, as one that is drained (RFC 8326)."""
-    permits = []
-    for path, value in statement.facts_below("route_map[").items():
-        name, number = split_list_path(path, "route_map")
-        if name in exports and is_number(number) and str(value).startswith("permit"):
-            permits.append(str(value).split())
-    return all(_SHUTDOWN in _added_communities(words) for words in permits)
-
-
-def _added_communities(words: list[str]) -> list[str]:
-    """Return the communities that a clause adds, `set community A B` or `add_community A`."""
-    for at, word in enumerate(words[:-1]):
-        if word == "add_community" or (word == "community" and words[at - 1] == "set"):
-            return words[at + 1 :]
-    return []
-
-
-def _turned_import(
-    statement: Statement, path: str, name: str, words: list[str], lists: Mapping[str, tuple[str, str]]
-) -> Iterator[Finding]:
-    listed = words[words.index("community_list") + 1]
-    list_path, members = lists.get(listed, ("", ""))
-    preference = words[words.index("local_preference") + 1] if "local_preference" in words else ""
-    marked = _SHUTDOWN in members.split(", ")
-    if marked and words[-1] == listed:
-        message = f"{statement.name}: {name} changes nothing of routes of a switch in graceful shutdown"
-        remedy = "Set the local preference 0 (RFC 8326)."
-        yield finding_at(
-            POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
-        )
-    if not members or not is_number(preference):
-        return
-    if marked and int(preference) >= _PREFERENCE:
-        message = (
-            f"{statement.name}: {name} gives routes of a switch in graceful shutdown the local preference "
-            f"{preference}, which is not below that of others"
-        )
-        remedy = "Set the local preference 0 (RFC 8326)."
-        paths = (f"{path}/local_preference", path)
-        yield finding_at(
-            POINTLESS, statement.device, paths, message, "graceful shutdown", Severity.WARNING, remedy,
-            word="local-preference",
-        )  # fmt: skip
-    elif not marked and preference == "0" and _MEANT.search(listed):
-        message = (
-            f"{statement.name}: {listed} is {members}, and graceful shutdown is {_SHUTDOWN} (RFC 8326): no draining "
-            "switch is noticed"
-        )
-        remedy = f"Permit {_SHUTDOWN} in the list."
-        yield finding_at(
-            POINTLESS, statement.device, list_path, message, "graceful shutdown", Severity.WARNING, remedy
-        )
 
 
 def _foreign_networks(fabric: Switches) -> Iterator[Report]:
@@ -688,13 +535,8 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),
-    SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),
-    SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_peers),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
-    SwitchRule(UNUSED, BGP, (Input.BGP,), _hasty_detection),
     FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_metrics),
     FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
     FabricRule(STATIC, POLICY, (Input.TIER,), _wide_aggregates),

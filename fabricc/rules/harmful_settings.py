@@ -16,10 +16,10 @@ from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING, UNSAFE
 from fabricc.rules.announcements import LOOPS, POINTLESS, share_numbers
 from fabricc.rules.classes import lossless_ports
+from fabricc.rules.detection import TIMERS
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE, STILL
 from fabricc.rules.routing import POLICY as REFUSED
-from fabricc.rules.routing import TIMERS
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
 
@@ -241,35 +241,6 @@ def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
-def _slow_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report ports on which BFD notices a failure after BGP's hold time."""
-    found = {}
-    detections = statement.once(_detections_of_ports, lambda: _detections_of_ports(statement))
-    for key, session in sessions.stated.items() if detections else ():
-        port, hold = sessions.near.get(key, ""), session.timers[1]
-        if session.bfd == "true" and isinstance(hold, int) and hold:
-            for leaf, detection in detections.get(port, ()):
-                if detection >= hold * 1000:
-                    found[port] = leaf, detection, hold
-    if found:
-        port, (leaf, detection, hold) = next(iter(found.items()))
-        where = f"{statement.name} {join_words([*found], 2)}"
-        message = f"{where}: BFD detects after {detection:,} ms, BGP holds for {hold} s already"
-        remedy = "Let BFD notice failures within a second."
-        path = f"{PORT}{port}]/{leaf}"
-        yield finding_at(TIMERS, statement.device, path, message, "slow BFD", Severity.WARNING, remedy)
-
-
-def _detections_of_ports(statement: Statement) -> dict[str, list[tuple[str, int]]]:
-    """Return port -> the facts by which BFD of the port notices a failure, and after how many milliseconds."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for port, values in statement.ports.items():
-        for leaf, value in values.items():
-            if detection := harmful_settings.detection_of_port(leaf, value):
-                found.setdefault(port, []).append((leaf, detection))
-    return found
-
-
 def _hidden_aggregates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report aggregates with a community by which neighbors keep them to themselves."""
     if not any(each.tier in UPPER for each in statement.fars.values()):
@@ -370,7 +341,6 @@ RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _empty_maps),
     SwitchRule(IDLE, BGP, (Input.PFC,), _detours),
     SwitchRule(IDLE, BGP, (Input.BGP,), _fixed_neighbors),
-    SwitchRule(TIMERS, BGP, (Input.BGP,), _slow_ports),
     SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),
     SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
     SwitchRule(LOOPS, POLICY, (Input.BGP, Input.LINKS), _shortened_paths),

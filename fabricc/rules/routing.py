@@ -1,4 +1,4 @@
-"""Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD, unknown peers.
+"""Find routing settings of one switch that lose routes or let loops in: policies, paths, and unknown peers.
 
 A peer that is not known may announce the fabric's own prefixes.
 """
@@ -51,12 +51,10 @@ if TYPE_CHECKING:
     from fabricc.rules.records import OuterSession, Summary
     from fabricc.rules.sessions import Key, Sessions
 
-POLICY, UNUSED = "FAB9664", "FAB9665"
+POLICY = "FAB9664"
 _REQUIRED = "bgp/requires_policy"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
-_DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
-"""Facts whose presence means that BFD may serve something else than BGP in the default routing instance."""
 
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -211,96 +209,6 @@ def _carries_unicast(values: Mapping[str, Value]) -> bool:
     """Return whether a session exchanges routes of the fabric itself, not those of an overlay alone."""
     families = str(values.get("families", "")).split(",")
     return "ipv4" in families or "ipv6" in families
-
-
-def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a switch with sessions to known switches, or with timers of BFD, none of whose sessions uses BFD.
-
-    The severity is `note` on a switch without RDMA and without BFD timers: a link failure ends a session anyway.
-    """
-    timed = "bfd/interval_ms" in statement.rest
-    joined = [
-        key
-        for key, _ in external_sessions(statement)
-        if (far := statement.fars.get(sessions.near.get(key, ""))) and far.known and far.tier in _HEIGHT
-    ]
-    if statement.expected.undetected or not statement.sessions or not (timed or joined):
-        return
-    if any(values.get("bfd") == "true" for values in statement.sessions.values()):
-        yield from _partly_detected(statement, sessions, joined)
-        return
-    if any("bfd" in path for path in statement.rest if path.startswith(_DETECTED)):
-        return
-    if any("bfd" in leaf for values in statement.ports.values() for leaf in values):
-        return  # a link-state protocol uses it there
-    timers = " sets timers of BFD, and" if timed else ":"
-    message = (
-        f"{statement.name}{timers} no BGP session uses BFD: silent failures are noticed by the hold time"
-    )
-    leaves = ("remote_asn", "remote_kind", "families")
-    first = [session_path(joined[0], leaf) for leaf in ("bfd", *leaves)] if joined else []
-    lines = statement.device.reading.lines
-    stated = first[:1] if first and lines.get(first[0]) != lines.get("bgp/asn") else []
-    paths = (*stated, "bfd/interval_ms", *first[1:])
-    remedy = "Enable BFD on the sessions of the fabric."
-    severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
-    yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)
-
-
-def _partly_detected(statement: Statement, sessions: Sessions, joined: list[Key]) -> Iterator[Finding]:
-    """Report sessions without BFD over links on which a session of another family uses it."""
-    ports = {
-        sessions.near.get(key) for key, values in external_sessions(statement) if values.get("bfd") == "true"
-    }
-    bare = [
-        key
-        for key in joined
-        if statement.sessions[key].get("bfd") != "true" and sessions.near.get(key) in ports
-    ]
-    if bare:
-        who = join_words([neighbor for _, neighbor in bare], 2)
-        message = f"{statement.name}: the session with {who} uses no BFD, others over the same link do"
-        paths = tuple(
-            session_path(bare[0], leaf) for leaf in ("bfd", "remote_asn", "remote_kind", "families")
-        )
-        remedy = "Enable BFD on all sessions of the fabric."
-        yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", Severity.WARNING, remedy)
-
-
-TIMERS = "FAB9694"
-_KEEPALIVES = 3
-"""Keepalives within a hold time (RFC 4271 section 10)."""
-
-
-def _wrong_timers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions whose hold time never ends, or ends before keepalives arrive."""
-    endless: list[Key] = []
-    watched: list[Key] = []
-    short: list[Key] = []
-    for key, session in sessions.stated.items():
-        keepalive, hold = map(as_int, session.timers)
-        if hold == 0 and session.enabled:
-            (watched if session.bfd == "true" else endless).append(key)
-        elif hold and keepalive and hold < _KEEPALIVES * keepalive:
-            short.append(key)
-    for keys, what, remedy in (
-        (endless, "has hold time 0 and no BFD: it never notices that the neighbor is gone", "Set a hold time."),
-        (watched, "has hold time 0: BFD shows that the neighbor is there, not that its BGP still runs",
-         "Set a hold time."),
-        (short, "has a hold time below three keepalives: it ends while the neighbor is there",
-         "Set a hold time of at least three keepalives (RFC 4271 section 10)."),
-    ):  # fmt: skip
-        if keys:
-            who = join_words([neighbor for _, neighbor in keys], 2)
-            paths = (
-                *(session_path(keys[0], leaf) for leaf in ("hold_s", "keepalive_s")),
-                "bgp/hold_s",
-                "bgp/keepalive_s",
-            )
-            message = f"{statement.name}: the session with {who} {what}"
-            yield finding_at(
-                TIMERS, statement.device, paths, message, "session timers", Severity.WARNING, remedy
-            )
 
 
 def _without_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -529,8 +437,6 @@ RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
-    SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
-    SwitchRule(TIMERS, BGP, (Input.BGP,), _wrong_timers),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
     FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),

@@ -1,0 +1,137 @@
+"""Find policies that treat communities of drained or avoided routes in another way than they are meant."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos import route_blocks
+from fabricc.base.diagnostics import Severity
+from fabricc.base.numbers import is_number
+from fabricc.facts.paths import split_list_path
+from fabricc.rules.announcements import POINTLESS
+from fabricc.rules.findings import finding_at
+from fabricc.rules.rule import POLICY, Input, SwitchRule
+from fabricc.rules.sessions import sessions_to_switches
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+_SHUTDOWN = "65535:0"
+_MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
+_PREFERENCE = 100
+"""The local preference of a route that states none (all six systems)."""
+_CHOSEN = frozenset({"tag", "community_list"})
+"""Conditions by which an operator chooses routes to be dropped or avoided (RFC 5635)."""
+
+
+def _unused_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a list of graceful shutdown that no clause matches, while imports from other switches have policies."""
+    imports = [values for _, values in sessions_to_switches(statement, sessions) if "import" in values]
+    clauses = [str(value).split() for value in statement.facts_below("route_map[").values()]
+    for path, value in statement.facts_below("community_list[").items() if imports else ():
+        name = split_list_path(path, "community_list")[0]
+        if value == _SHUTDOWN and not any(name in words for words in clauses):
+            message = f"{statement.name}: no clause matches {name}: no switch in graceful shutdown is noticed"
+            remedy = "Match it in the import, with the local preference 0 (RFC 8326), or remove the list."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+            )
+
+
+def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies by which routes of a draining switch are preferred or not seen, and own routes are avoided."""
+    joined = sessions_to_switches(statement, sessions)
+    used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
+    lists = {
+        split_list_path(path, "community_list")[0]: (path, str(value))
+        for path, value in statement.facts_below("community_list[").items()
+        if path.endswith("]")
+    }
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        words = str(value).split()
+        if not is_number(number) or words[0] != "permit":
+            continue
+        if name in used["import"] and "community_list" in words:
+            yield from _turned_import(statement, path, name, words, lists)
+        added = _added_communities(words)
+        if (
+            name in used["export"]
+            and _CHOSEN.isdisjoint(words)
+            and len(words) > 1
+            and (mark := next((e for e in added if e in route_blocks.AVOIDED), ""))
+            and not (mark == _SHUTDOWN and _is_drained(statement, used["export"]))
+        ):
+            message = (
+                f"{statement.name}: {name} marks its routes with {mark}: the receivers avoid or drop them"
+            )
+            remedy = "Remove the community from the policy."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
+            )  # fmt: skip
+
+
+def _is_drained(statement: Statement, exports: Collection[str]) -> bool:
+    """Return whether a switch announces everything for graceful shutdown, as one that is drained (RFC 8326)."""
+    permits = []
+    for path, value in statement.facts_below("route_map[").items():
+        name, number = split_list_path(path, "route_map")
+        if name in exports and is_number(number) and str(value).startswith("permit"):
+            permits.append(str(value).split())
+    return all(_SHUTDOWN in _added_communities(words) for words in permits)
+
+
+def _added_communities(words: list[str]) -> list[str]:
+    """Return the communities that a clause adds, `set community A B` or `add_community A`."""
+    for at, word in enumerate(words[:-1]):
+        if word == "add_community" or (word == "community" and words[at - 1] == "set"):
+            return words[at + 1 :]
+    return []
+
+
+def _turned_import(
+    statement: Statement, path: str, name: str, words: list[str], lists: Mapping[str, tuple[str, str]]
+) -> Iterator[Finding]:
+    listed = words[words.index("community_list") + 1]
+    list_path, members = lists.get(listed, ("", ""))
+    preference = words[words.index("local_preference") + 1] if "local_preference" in words else ""
+    marked = _SHUTDOWN in members.split(", ")
+    if marked and words[-1] == listed:
+        message = f"{statement.name}: {name} changes nothing of routes of a switch in graceful shutdown"
+        remedy = "Set the local preference 0 (RFC 8326)."
+        yield finding_at(
+            POINTLESS, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+        )
+    if not members or not is_number(preference):
+        return
+    if marked and int(preference) >= _PREFERENCE:
+        message = (
+            f"{statement.name}: {name} gives routes of a switch in graceful shutdown the local preference "
+            f"{preference}, which is not below that of others"
+        )
+        remedy = "Set the local preference 0 (RFC 8326)."
+        paths = (f"{path}/local_preference", path)
+        yield finding_at(
+            POINTLESS, statement.device, paths, message, "graceful shutdown", Severity.WARNING, remedy,
+            word="local-preference",
+        )  # fmt: skip
+    elif not marked and preference == "0" and _MEANT.search(listed):
+        message = (
+            f"{statement.name}: {listed} is {members}, and graceful shutdown is {_SHUTDOWN} (RFC 8326): no draining "
+            "switch is noticed"
+        )
+        remedy = f"Permit {_SHUTDOWN} in the list."
+        yield finding_at(
+            POINTLESS, statement.device, list_path, message, "graceful shutdown", Severity.WARNING, remedy
+        )
+
+
+RULES = (
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
+)
