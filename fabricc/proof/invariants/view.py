@@ -343,7 +343,7 @@ class _Links:
             bool(unnumbered), (self._routed_else if routed is None else routed) == "true",
             lossless.pfc if lossless.schedulers else None, lossless,
             LinkSettings(
-                as_int(mtu) or 0, as_int(speed) or 0, self._pfc_else if pfc is None else str(pfc),
+                as_int(mtu) or 0, as_int(speed) or 0, self._pfc_else if pfc in (None, "") else str(pfc),
                 "" if fec is None else str(fec),
             ),
         )  # fmt: skip
