@@ -441,7 +441,7 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _unguarded_ports, shared=True),
     SwitchRule(PAUSED, PFC, (Input.PFC,), _global_pause, shared=True),
-    SwitchRule(PAUSED, PFC, (), _pause_instead, shared=True),
+    SwitchRule(PAUSED, INTERFACES, (), _pause_instead, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unusual_priorities, shared=True),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
