@@ -209,7 +209,7 @@ def _unended_texts(name: str, system: str, texts: Mapping[str, TextSection]) -> 
     """Yield texts, statements and blocks of configurations that nothing ends, as of a file that is cut off."""
     for file, part in texts.items():
         for each in unfit_lines(system, file, part.text):
-            if not each.is_command:
+            if each.is_misplaced or not each.is_command:
                 group, message = f"open text {each.message}", f"{name}: {each.message}"
                 yield Finding("FAB6051", message, part.path, each.line, group, Severity.WARNING, each.remedy)
 

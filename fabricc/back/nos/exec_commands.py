@@ -58,6 +58,7 @@ class ExecLine:
         unclosed: whether it begins a text that nothing ends, so that later lines would be part of that text.
         unfinished: whether it is a statement that lacks its mark at the end, so that the next line would be part of it.
         surplus: whether it closes a block that nothing opens.
+        misplaced: whether it is a configuration command in a file of statements, which no way of loading takes.
     """
 
     number: int
@@ -65,6 +66,7 @@ class ExecLine:
     unclosed: bool = False
     unfinished: bool = False
     surplus: bool = False
+    misplaced: bool = False
 
 
 def exec_pattern(words: str, alone: str = "", more: str = "(?!)") -> re.Pattern[str]:

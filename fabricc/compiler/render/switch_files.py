@@ -156,6 +156,7 @@ class UnfitLine(NamedTuple):
 
     Attributes:
         is_command: otherwise it begins a text or a statement that nothing ends.
+        is_misplaced: whether it is a configuration command in a file of statements.
         line: from 1.
         message: the problem.
         remedy: the action.
@@ -165,6 +166,7 @@ class UnfitLine(NamedTuple):
     line: int
     message: str
     remedy: str
+    is_misplaced: bool = False
 
 
 _RULE = re.compile(
@@ -238,7 +240,8 @@ def unfit_lines(nos: str, file: str, text: str) -> Iterator[UnfitLine]:
         else:
             message = f"{line.text[:60]!r} is a command, not configuration"
             remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
-        yield UnfitLine(not (line.unclosed or line.unfinished or line.surplus), line.number, message, remedy)
+        is_command = not (line.unclosed or line.unfinished or line.surplus)
+        yield UnfitLine(is_command, line.number, message, remedy, line.misplaced)
 
 
 def unfit_lines_of_files(nos: str, files: Mapping[str, str]) -> Iterator[tuple[str, UnfitLine]]:

@@ -122,7 +122,7 @@ def exec_lines(text: str) -> Iterator[ExecLine]:
         outside = not blocks and _FIRST.fullmatch(line)
         typed = line and PROMPT.fullmatch(whole.strip())
         if braced and (outside or not line.endswith(";")) and not lists and _CHANGE.fullmatch(line):
-            yield ExecLine(number, whole.strip(), unfinished=True)
+            yield ExecLine(number, whole.strip(), misplaced=True)
         elif outside or typed or any(one.fullmatch(line) for one in (_UNFINISHED, _BANNER, _TAG)):
             yield ExecLine(number, whole.strip())
         elif line and not lists and (_CUT.search(line) or not line.endswith(("{", "}", ";", _GOES_ON))):

@@ -265,7 +265,7 @@ def test_delete_removes_statements_before_it() -> None:
 def test_commands_have_no_place_between_braces() -> None:
     lines = ("set cli screen-length 0", "set interfaces et-0/0/8 disable", "delete protocols bgp;")
     text = text_of() + "\n".join(lines)
-    assert [each.text for each in exec_lines(text) if each.unfinished] == [*lines[1:]]
+    assert [each.text for each in exec_lines(text) if each.misplaced] == [*lines[1:]]
 
 
 def test_statements_of_unknown_meaning_are_listed_with_their_lines() -> None:
