@@ -233,7 +233,7 @@ _SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
 
 
 def _source_paths(path: str) -> tuple[str, str]:
-    """Return the facts that name the port from which a switch asks the servers of a service."""
+    """Return the facts that name the source interface of a service."""
     return f"{path}_source", f"management/source[{path.rpartition('/')[2]}]"
 
 

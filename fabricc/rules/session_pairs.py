@@ -442,7 +442,7 @@ _ADDRESS = {family: path_pattern(rf"interface[_]/{family}") for family in ("ipv4
 
 
 def _has_routes(device: Device, families: str) -> bool:
-    """Return whether a switch has addresses of a family; a family beside IPv4 and IPv6 needs none.
+    """Return whether a switch has addresses of a family, IPv4 or IPv6; other families need none.
 
     NX-OS sessions on link-local addresses have both families (Nexus 9000 unicast guide, "Interface Peering").
     """

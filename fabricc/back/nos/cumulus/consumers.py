@@ -106,7 +106,7 @@ def state_misspelled(reading: Reading, known: frozenset[str]) -> None:
 
 
 def _differs_in_letters(word: str, near: str) -> bool:
-    """Return whether two keys begin alike, and neither is the other with a further part."""
+    """Return whether two keys have the same first letter, and neither extends the other after a hyphen."""
     return word[0] == near[0] and not (word.startswith(f"{near}-") or near.startswith(f"{word}-"))
 
 
