@@ -75,6 +75,20 @@ def test_streams_that_alternate_are_read_whole(tmp_path: Path) -> None:
     assert (ran.status, len(ran.out), len(ran.err)) == (3, 4_000_000, 4_000_000)
 
 
+def test_a_lost_wake_up_costs_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two streams of a channel share a pipe under two locks: one may clear what the other has just set."""
+
+    def serve(channel: paramiko.Channel, _command: str) -> None:
+        channel.sendall(b"o" * 2 * BUFFERED_BYTES)
+        channel.sendall_stderr(b"err")
+        channel.send_exit_status(0)
+
+    monkeypatch.setattr("paramiko.pipe.PosixPipe.set", lambda _pipe: None)
+    with shell_of(tmp_path, serve) as shell:
+        ran = shell.run("show", limit_s=8)
+    assert (ran.status, len(ran.out), ran.err) == (0, 2 * BUFFERED_BYTES, "err")
+
+
 def no_window(channel: paramiko.Channel) -> None:
     """Let a server send as if its peer had granted it any window."""
     channel.out_window_size = 1 << 40

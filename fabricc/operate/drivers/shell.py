@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _KEEPALIVE_S = 15
 _PART = 1 << 16
+_LOOK_S = 0.2
+"""Seconds until both streams are looked at without a signal: paramiko may lose one when both get data at once."""
 _LOG = "fabricc.operate.drivers.ssh"
 logging.getLogger(_LOG).setLevel(logging.CRITICAL + 1)  # paramiko logs texts of devices as they come
 _GRACE_S = 2
@@ -218,7 +220,7 @@ def _read_streams(channel: paramiko.Channel, wait: Callable[[], float]) -> tuple
             _require_bounded(out, err)
         if ended:
             return out, err
-        ready.poll(wait() * 1000)
+        ready.poll(min(wait(), _LOOK_S) * 1000)
 
 
 def _require_bounded(*texts: bytearray) -> None:
