@@ -135,6 +135,8 @@ def first_drop(rules: Sequence[str], flow: Flow, every: bool = False, system: st
 
 _GROUP = re.compile(r"\b(addr|port)group (\S+)")
 _SPANS = {"eq": "{0}", "range": "{0}-{1}", "gt": "{0}-65535", "lt": "0-{0}"}
+_NUMBERS = {"eq": 2, "range": 3, "gt": 2, "lt": 2}
+"""Words of a member of a group of ports."""
 
 
 def expand_groups(text: str, groups: Mapping[str, Sequence[str]]) -> str:
@@ -142,9 +144,11 @@ def expand_groups(text: str, groups: Mapping[str, Sequence[str]]) -> str:
 
     def members(match: re.Match[str]) -> str:
         listed = [each.split() for each in groups.get(match[2], ())]
-        if not listed or (match[1] == "port" and not all(words[0] in _SPANS for words in listed)):
+        if not listed or not all(listed):
             return match[0]
         if match[1] == "port":
+            if any(len(words) != _NUMBERS.get(words[0]) for words in listed):
+                return match[0]
             return " ".join(["portgroup", *(_SPANS[words[0]].format(*words[1:]) for words in listed)])
         nets = ["/".join(words[1:] if words[0] == "host" else words) for words in listed]
         return "any" if any(each in _ANY_ADDRESS for each in nets) else "|".join(nets)

@@ -6,7 +6,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.packet_filters import dropped_services
+from fabricc.back.nos.packet_filters import dropped_services, expand_groups
 
 DROPPED = {
     ("deny tcp any any eq bgp", "permit ip any any"): {"BGP"},
@@ -146,3 +146,8 @@ def test_limits_of_the_cpu_are_packets_in_a_second() -> None:
 @pytest.mark.parametrize("value", ["", " ", "pps", "true"])
 def test_a_limit_without_a_figure_limits_nothing(value: str) -> None:
     assert list(limits_before_cpu({"platform/setting[policer bgp rate]": value}, [])) == []
+
+
+@pytest.mark.parametrize("member", ["range 5", "eq", "", "eq 5 6", "range 5 9 10", "host"])
+def test_a_group_whose_members_are_incomplete_stays_a_name(member: str) -> None:
+    assert expand_groups("deny udp any any portgroup G", {"G": [member]}) == "deny udp any any portgroup G"
