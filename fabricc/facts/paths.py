@@ -46,7 +46,8 @@ def outer_key(path: str) -> str:
 
 def replace_keys(path: str, other: str = "[]", most: int = 0) -> str:
     """Return a path with another text in place of its keys and their brackets; of `most` keys, 0 for all."""
-    return _KEY.sub(other, path, count=most)
+    end = path.rfind("]") + 1  # a search behind the last one would go to the end from each bracket
+    return _KEY.sub(other, path[:end], count=most) + path[end:]
 
 
 def path_pattern(shape: str) -> re.Pattern[str]:
