@@ -88,6 +88,7 @@ def check_order(chosen: Mapping[str, Words], folder: Path) -> None:
     assert any("tree" in each for each in first.values())
 
 
+@pytest.mark.slow
 def test_neither_workers_nor_other_fabrics_change_what_comes_of_a_spec(tmp_path: Path) -> None:
     check_order(SMALL, tmp_path / "zone")
 

@@ -95,6 +95,7 @@ def test_members_of_bundles_are_ports_of_hosts(bundled: run.Adoption) -> None:
     assert any("2 are taken from the open ports of ToRs" in words for words in bundled.adopted.assumed)
 
 
+@pytest.mark.slow
 def test_names_that_no_spec_takes_are_left_out_of_it_and_the_rest_is_adopted(
     bundled: run.Adoption, tmp_path: Path
 ) -> None:

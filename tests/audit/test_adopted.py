@@ -194,6 +194,7 @@ def assert_grown(adoption, folder, grow):
         assert links <= new[name][1]
 
 
+@pytest.mark.slow
 def test_an_adopted_fabric_grows_and_nothing_renumbers(tmp_path):
     def grow(words):
         groups = {group["name"]: group for group in words["gpus"]["groups"]}

@@ -259,6 +259,7 @@ def test_models_built_on_a_refused_model_are_refused_with_it(tmp_path: Path):
     assert not {"a", "b"} & set(catalog.switches)
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_thousand_models_ends_in_diagnostics(tmp_path: Path):
     links = "\n".join(f"  m{n}: {{extends: m{n + 1}}}" for n in range(900))
     catalog, diagnostics = load(tmp_path, f"switches:\n{links}\n  m900: {{extends: sn5600}}\n")
@@ -279,6 +280,7 @@ PATHS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=scale_examples(60), deadline=None)
 @given(value=JSON, path=st.sampled_from(PATHS), drop=st.booleans())
 def test_a_mutilated_switch_gives_diagnostics_or_a_usable_model(tmp_path_factory, value, path, drop: bool):

@@ -81,6 +81,7 @@ def test_the_pages_of_a_wheel_are_its_own(
     assert fabricc("docs", "push").out == "# Of the wheel\n"
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_page_laid_out_in_its_pager(tmp_path: Path) -> None:
     pager = tmp_path / "pager"
     pager.write_text('#!/bin/sh\nexec cat >"$SEEN"\n')

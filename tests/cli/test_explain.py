@@ -236,6 +236,7 @@ def test_an_infiniband_fabric_has_lids_and_no_asns(fabricc: Fabricc) -> None:
     assert "LID of su001-host01/rail0" in ran.out
 
 
+@pytest.mark.slow
 def test_a_line_of_an_overlay_and_of_a_template_are_the_users_own(repo: Path, fabricc: Fabricc) -> None:
     (repo / "own.conf").write_text("log file /var/log/frr.log\n")
     spec = repo / "cluster.yaml"

@@ -143,6 +143,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=scale_examples(200))
 @given(
     st.dictionaries(KEYS, VALUES, min_size=1, max_size=4),

@@ -80,6 +80,7 @@ def test_ports_that_the_nic_splits_become_planes(fabricc: Fabricc, tmp_path: Pat
     assert fabricc("fmt", "--check", str(tmp_path / "a" / "cluster.yaml")).status == 0
 
 
+@pytest.mark.slow
 def test_several_ports_of_a_nic_become_planes_where_one_fabric_is_too_large() -> None:
     answers = replace(DEFAULTS, hosts="hgx-b300-8x100", count=24, capacity=24, nos="cumulus-5.17")
     text, found = fit_spec(STATED, answers, load_catalog()[0])
@@ -213,6 +214,7 @@ def test_a_unit_has_as_many_nvlink_domains_as_cables_and_ports_permit(
     assert {"FAB3354"}.isdisjoint(each.code for each in found)
 
 
+@pytest.mark.slow
 def test_a_fabric_that_no_cable_fits_has_no_more_tiers_than_it_needs() -> None:
     """No cable joins the ports of these hosts and any switch (FAB3354), so cores do not help."""
     answers = replace(DEFAULTS, hosts="hgx-b300-8x100", count=500, capacity=500)

@@ -435,6 +435,7 @@ def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
     assert "_FABRICC_COMPLETE" in fabricc("completion", shell).out
 
 
+@pytest.mark.slow
 def test_exit_handlers_run_at_the_end(tmp_path: Path) -> None:
     """A process of fabricc ends at once; a profiler and other exit handlers still run."""
     start = "from fabricc.cli import main; sys.argv[1:] = ['--version']; sys.exit(main())"

@@ -73,6 +73,7 @@ def test_hosts_reach_outside_through_that_network_alone(tree: Path) -> None:
     assert routes == {"frontend0": [1100, "main"], "frontend1": [1101, "main"]}
 
 
+@pytest.mark.slow
 def test_they_are_proved_from_the_files(whole: Compiled, tree: Path) -> None:
     def wrong() -> set[str]:
         result, _ = check_tree(tree, whole.path, jobs=1)

@@ -105,6 +105,7 @@ def test_each_network_is_a_fabric_of_its_own(whole: Compiled) -> None:
     assert lossless == [["rdma"], [], ["storage"]]
 
 
+@pytest.mark.slow
 def test_the_rails_are_what_they_are_without_other_networks(tmp_path: Path, tree: Path) -> None:
     alone = compile_text(tmp_path / "alone", RAILS + USERS)
     result = alone.write(tmp_path / "build", jobs=1)
@@ -299,6 +300,7 @@ def test_netplan_takes_all_networks_of_a_host_together(tree: Path, tmp_path: Pat
     assert "Table=2100" in storage
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_shellcheck_takes_the_scripts(tree: Path) -> None:
     folder = tree / "hosts" / "su001-host01"
@@ -494,6 +496,7 @@ def test_a_push_takes_the_switches_of_one_network(tmp_path: Path) -> None:
         built_tree.read_source(result.tree)
 
 
+@pytest.mark.slow
 def test_builds_one_after_another_are_as_one_alone(tmp_path: Path) -> None:
     spec, drained = tmp_path / "cluster.yaml", "    overrides: {storage-su001-tor1a: {drain: true}}\n"
     trees = []

@@ -484,6 +484,7 @@ def test_an_address_is_explained_as_whose_bmc_dpu_or_switch_it_is(tmp_path: Path
         assert explained(found, each.place.address)[1]["device"] == each.device
 
 
+@pytest.mark.slow
 def test_two_equal_addresses_are_found_in_the_files_whoever_has_them(tmp_path: Path) -> None:
     found = compile_text(tmp_path, small_spec())
     assert found.write(tmp_path / "out", jobs=1).exit_status == 0

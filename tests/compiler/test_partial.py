@@ -161,6 +161,7 @@ def test_a_comment_concerns_no_device(spec: Path, out: Path) -> None:
     assert build_tree(spec, out)[0].up_to_date
 
 
+@pytest.mark.slow
 def test_of_a_renamed_cluster_the_last_build_is_that_under_its_new_name(spec: Path, out: Path) -> None:
     spec.with_name("fabricc.lock").unlink()
     write(spec.parent, {}, cluster="zulu")
@@ -172,6 +173,7 @@ def test_of_a_renamed_cluster_the_last_build_is_that_under_its_new_name(spec: Pa
     assert build_tree(spec, out)[0].up_to_date
 
 
+@pytest.mark.slow
 def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
     """Python orders a set of texts differently in each process, and a later build compares the outline."""
     moved = {"spine01a": "east", "spine02a": "west", "su002": "hall-b", "su003": "hall-c"}
@@ -258,6 +260,7 @@ def test_a_manifest_is_restated_in_parts_of_any_size(
         assert b"".join(partial._replace_entries(chunks, stated)) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overrides", [{}, DRAINED])
 def test_records_of_another_version_are_ignored(
     spec: Path, out: Path, overrides: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -269,6 +272,7 @@ def test_records_of_another_version_are_ignored(
     assert (result.up_to_date, result.proved) == (False, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more", [{"mtu": {"host": 4200}}, {"priorities": {"rdma": {"dscp": 24, "lossless": True}, "default": {}}}]
 )

@@ -56,6 +56,7 @@ def test_the_tree_is_proved_with_its_hosts(built: tuple[Any, Path]) -> None:
     assert {"FAB5728"} <= {each.code for each in result.diagnostics}
 
 
+@pytest.mark.slow
 def test_the_command_replaces_every_computed_figure(built: tuple[Any, Path]) -> None:
     files = switch_files(built[1])
     assert files

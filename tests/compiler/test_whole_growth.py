@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -130,6 +131,7 @@ def test_archive_nodes_come_to_be_in_two_networks() -> None:
     assert names == [["archive"], ["archive"]]
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(st.sampled_from(sorted(STEPS)), min_size=2, max_size=6))
 def test_growth_of_a_whole_cluster_changes_nothing_that_exists(steps: list[str]) -> None:

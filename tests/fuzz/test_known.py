@@ -175,6 +175,7 @@ def test_a_configuration_that_looks_like_several_is_a_finding(arena: Arena) -> N
                 assert (status, "looks like several files" in output) == (3, True), output
 
 
+@pytest.mark.slow
 def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
     heard = [{"remote_system_name": "\ud800", "remote_port": "\udcff", "remote_port_description": "x\ud800"}]
     output = {"get_lldp_neighbors_detail": {f"swp{port}": heard for port in range(1, 17)}}

@@ -179,6 +179,7 @@ def ends_of(row: dict[str, str]) -> list[tuple[str, str]]:
     return [(row["a_device"], row["a_port"]), (row["b_device"], row["b_port"])]
 
 
+@pytest.mark.slow
 def test_single_devices_of_a_million_gpus_are_planned_written_and_read(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(MILLION)

@@ -205,6 +205,7 @@ def test_each_fault_breaks_the_invariant_it_is_about(
     assert breach.help
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [3, 8])
 def test_tors_are_compared_with_those_of_their_own_hosts(tmp_path: Path, links: int) -> None:
     """Four links to each spine below 400G, eight below 800G; neither three nor eight at one of the first."""

@@ -27,6 +27,7 @@ def find_program(name: str) -> str:
     return found
 
 
+@pytest.mark.slow
 def test_the_release_workflow_fits_the_forge() -> None:
     command = [find_program("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -601,6 +601,7 @@ def cross_branches(repository: Path, levels: int) -> None:
     git(repository, "fast-import", "--quiet", "--force", stdin="".join(lines))
 
 
+@pytest.mark.slow
 def test_a_merge_with_several_bases_reads_copies(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -233,6 +233,7 @@ def test_a_journal_is_a_file_of_ones_own(pushed: Network, what: str) -> None:
     assert "FAB9124" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_configuration_that_unpacks_without_end_is_damage(tmp_path: Path) -> None:
     import zlib
 

@@ -272,6 +272,7 @@ stage check sh "$folder/tree/apply" --check
     assert f"{file} names rail0" not in seen["check"]
 
 
+@pytest.mark.slow
 def test_rules_of_the_sriov_operator_are_no_files_for_a_port(tmp_path: Path) -> None:
     """They keep NetworkManager off virtual functions and the planned name on the port (sriov-network-operator)."""
     script = """
@@ -311,6 +312,7 @@ stage present sh "$folder/tree/apply" --check
     assert "jobs open their sockets" not in seen["present"]
 
 
+@pytest.mark.slow
 def test_translated_addresses_and_devices_without_a_library_are_notes(tmp_path: Path) -> None:
     """NVIDIA's page of GPUDirect RDMA, section IOMMUs: they must be off or pass addresses through."""
     script = """

@@ -221,6 +221,7 @@ ip -6 rule
 """
 
 
+@pytest.mark.slow
 @needs_namespaces
 def test_rdma_between_rails_of_a_host_leaves_by_the_rail_over_ipv6_too(tmp_path: Path) -> None:
     """The lookup is that of a queue pair: source and device given (NVIDIA/nccl issue 1405)."""

@@ -363,6 +363,7 @@ def test_broadcom_ports_with_eight_classes_get_all_of_them(tmp_path: Path) -> No
     assert run(tmp_path, "thor2", "--check", "rail0", CLASSES="8").stdout.count("scheduling") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["thor2", "e810"])
 def test_the_drivers_of_the_kernel_have_no_congestion_folder(tmp_path: Path, variant: str) -> None:
     """Makers' own drivers alone have one in configfs; the settings after it are still made."""
@@ -387,6 +388,7 @@ def test_broadcom_firmware_that_runs_dcbx_is_named_before_it_refuses(tmp_path: P
     assert "rail0: DCBX is in the firmware, planned in the host" in checked.stdout
 
 
+@pytest.mark.slow
 def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_path: Path) -> None:
     """The driver starts with it off and shows its switch only in a folder that somebody makes (README of irdma)."""
     make_machine(tmp_path, "rail0", "irdma_r0")
@@ -416,6 +418,7 @@ def test_intel_nics_have_their_protocol_set(tmp_path: Path, variant: str, on: st
     assert {"24:0", "25:0", "27:0"} <= set(entries)
 
 
+@pytest.mark.slow
 def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -> None:
     make_machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0
@@ -507,6 +510,7 @@ def test_a_pollara_whose_card_is_not_found_is_left_alone(tmp_path: Path) -> None
     assert not (tmp_path / "record").exists()
 
 
+@pytest.mark.slow
 def test_a_connectx_without_mlnx_qos_is_set_with_dcb(tmp_path: Path) -> None:
     make_machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlnx_qos").unlink()

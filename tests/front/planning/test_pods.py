@@ -36,6 +36,7 @@ def test_equal_pods_may_be_listed() -> None:
     assert find_identity(fabric_of(pods_of(8, [4, 4]))) == find_identity(fabric_of(pods_of(8, 4)))
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_pods_that_grow_renumber_nothing(data: st.DataObject) -> None:

@@ -80,6 +80,7 @@ def test_upgrade_accepts_the_waves_that_its_refusal_lists(spec: Path, fabricc: R
     assert len(wave_lines(refused.err)) == len(waves) > 1
 
 
+@pytest.mark.slow
 def test_migrate_accepts_the_waves_that_its_refusal_lists(spec: Path, tmp_path: Path, fabricc: Run) -> None:
     wanted = tmp_path / "wanted" / "cluster.yaml"
     wanted.parent.mkdir()

@@ -61,6 +61,7 @@ def over_ssh(lab: Lab, command: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_a_login_finds_a_switch_and_leaves_the_machine_alone(lab: Lab) -> None:
     name = socket.gethostname()
     mark = f"fabricc-{os.getpid()}"

@@ -233,6 +233,7 @@ def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_tim
     assert models == ["7060dx5-64s", "7060dx5-64s", "sn5400", "sn5400"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_a_model_of_a_catalog_file_that_comes_with_the_wanted_spec_is_known_to_every_step(
     tmp_path: Path, known: bool
@@ -347,6 +348,7 @@ def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tm
     assert order.waves == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pins", "change", "names"),
     [

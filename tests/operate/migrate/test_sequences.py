@@ -142,6 +142,7 @@ def draw_sequence(changes: list[dict[str, object]]) -> list[State]:
 CHECKS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
+@pytest.mark.slow
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=CHECKS)
 @given(st.lists(CHANGES, min_size=2, max_size=3))
 def test_deployed_steps_end_with_a_build_of_the_last_spec(

@@ -72,6 +72,7 @@ def test_alarms_refuse_a_push_before_it_starts_and_new_ones_stop_it(network: Net
     assert network.states() == {"spine01a": "rolled-back"}
 
 
+@pytest.mark.slow
 def test_congestion_warns_or_stops_the_push(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "pause")
@@ -83,6 +84,7 @@ def test_congestion_warns_or_stops_the_push(network: Network) -> None:
     assert network.states() == {"spine02a": "rolled-back"}
 
 
+@pytest.mark.slow
 def test_push_lists_missing_counters_before_it_starts(network: Network) -> None:
     network.edit(HITLESS)
     line = "not stated by frr, so not watched: next hops (6), PFC frames sent (6), ECN marks (6)"

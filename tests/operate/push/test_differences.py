@@ -31,6 +31,7 @@ def test_a_long_difference_is_shown_in_part_and_whole_to_programs(network: Netwo
     assert reported["switches"]["spine01a"]["diff"].count("\n+x") == 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--dry-run",), ()])
 def test_a_difference_larger_than_any_change_is_refused(network: Network, words: tuple[str, ...]) -> None:
     network.fault("spine01a", "compare_config", 1, "instead", "huge")

@@ -107,6 +107,7 @@ def test_another_serial_number_is_refused_on_every_system(
             assert "ssj17200001" in ran.stderr.lower()
 
 
+@pytest.mark.slow
 def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
     with swap_servers(tmp_path, "eos") as (_, server, words):
         before = list(server.running)

@@ -104,6 +104,7 @@ def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgradi
     assert "+shut" not in upgrading.interval("spine01a")
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_is_ended_with_all_that_it_started(upgrading: Network) -> None:
     more = "import subprocess\nif told['action'] == 'install': subprocess.run(['sleep', '600'])"
     ran = upgrading.push("--hook", str(write_hook(upgrading, more)), "--hook-timeout", "2", status=3)

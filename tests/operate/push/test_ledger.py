@@ -49,6 +49,7 @@ def list_eos(switch: Bench, *options: str) -> str:
     return " ".join((ran.stdout + ran.stderr).split())
 
 
+@pytest.mark.slow
 def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: Path) -> None:
     with make_bench(tmp_path, "eos") as switch:
         ledger = switch.source.spec.parent / accepted_lines.NAME

@@ -35,6 +35,7 @@ def test_a_renamed_switch_is_known_by_its_former_name_and_keeps_its_traffic(netw
     assert "hostname spine-e\n" in network.runs("spine-e")
 
 
+@pytest.mark.slow
 def test_rollback_restores_a_renamed_switch(network: Network) -> None:
     network.push("--adopt", status=0)
     network.edit(HITLESS)

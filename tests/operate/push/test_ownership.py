@@ -95,6 +95,7 @@ def test_a_guard_of_a_run_that_this_journal_knows_is_stopped_by_adopting(network
     assert network.states() == {NAME: "confirmed"}
 
 
+@pytest.mark.slow
 def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(network: Network) -> None:
     kill_drained(network)
     journal, state = network.journal, network.folder / "state"

@@ -37,6 +37,7 @@ def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
     assert "rollback of 2" in network.push("--status", status=0).stdout
 
 
+@pytest.mark.slow
 def test_push_json_contains_changes_and_outcome(network: Network) -> None:
     network.edit(HITLESS)
     before = network.runs("spine01a")
@@ -97,6 +98,7 @@ def test_every_fault_at_every_step_leaves_a_whole_fabric_and_a_true_journal(tmp_
     assert [matrix.line(row) for row in rows if row.wrong] == []
 
 
+@pytest.mark.slow
 def test_resume_undrains_blocked_switches_and_reads_unknown_ones_again(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 1, "after", "kill")
@@ -230,6 +232,7 @@ def test_an_option_named_with_resume_counts_more_than_that_of_the_run(network: N
     network.push("--resume", status=0)
 
 
+@pytest.mark.slow
 def test_a_good_rollback_of_a_killed_run_is_a_success(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault("spine01a", "commit_config", 1, "after", "kill")

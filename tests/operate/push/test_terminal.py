@@ -89,6 +89,7 @@ def on_terminal(network: Network, *options: str) -> tuple[int, str]:
     return ran.returncode, render_screen(output.decode("utf-8", "replace"))
 
 
+@pytest.mark.slow
 def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network) -> None:
     status, shown = on_terminal(network, "--adopt")
     assert status == 0, shown
@@ -98,6 +99,7 @@ def test_a_push_leaves_its_waves_and_its_outcome_on_the_screen(network: Network)
     assert "━" not in shown, "no bar is left"
 
 
+@pytest.mark.slow
 def test_interrupt_prints_what_was_done(network: Network) -> None:
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
     status, shown = on_terminal(network, "--adopt", "--only", "spine01a")

@@ -105,6 +105,7 @@ def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
         assert output.count("FAB9164") == sum(planned.count(one) for one in wanted) == 3
 
 
+@pytest.mark.slow
 def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> None:
     with make_bench(tmp_path, "eos") as switch:
         spec = switch.source.spec
@@ -122,6 +123,7 @@ def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> No
         assert "own.conf" in reported["findings"][-1]["help"]
 
 
+@pytest.mark.slow
 def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
     with make_bench(tmp_path, "junos") as switch:
         switch.server.unsound = ("[edit system login user netops]", "class")

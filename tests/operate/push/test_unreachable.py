@@ -30,6 +30,7 @@ def run_outcomes(network: Network) -> list[str]:
     return [run["outcome"] for run in runs]
 
 
+@pytest.mark.slow
 def test_the_others_are_changed_and_the_run_knows_who_is_left(network: Network) -> None:
     assert "FAB9110" in network.push("--adopt", status=3).stderr
     ran = network.push(*SKIP, status=3)

@@ -497,6 +497,7 @@ def test_a_gone_spec_that_cannot_be_matched_stops(
     assert "FAB9035" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["lock", "tree"])
 def test_a_spec_that_the_base_only_has_files_of_stops(
     repository: Repository, fabricc: Callable[..., Ran], left: str
@@ -705,6 +706,7 @@ def test_each_side_is_rendered_with_the_templates_of_its_revision(
     assert "FAB9055" not in json.dumps(review["findings"])
 
 
+@pytest.mark.slow
 def test_a_template_that_the_change_repairs_has_an_unknown_effect(
     repository: Repository, templates: Path, fabricc: Callable[..., Ran]
 ) -> None:

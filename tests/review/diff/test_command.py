@@ -85,6 +85,7 @@ def test_annotations_stand_on_the_line_of_the_spec(
     assert ElementTree.fromstring((tmp_path / "junit").read_text("utf-8")).get("failures") == "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", [("dscp: 26", "dscp: 34"), ("sn5400", "sn5xxx")], ids=["review", "failure"])
 def test_a_saved_document_equals_the_printed_one(
     fabricc: Callable[..., tuple[int, str, str]], bench: Bench, tmp_path: Path, edit: tuple[str, str]

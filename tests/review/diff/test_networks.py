@@ -109,6 +109,7 @@ def test_no_more_gpus_lose_service_than_there_are(compared) -> None:  # type: ig
     assert "8 hosts change" in dict(wording.impact_rows(found))["devices"]
 
 
+@pytest.mark.slow
 def test_hosts_that_leave_end_no_session_and_no_traffic_of_others(compared) -> None:  # type: ignore[no-untyped-def]
     found = compared(SPEC, SPEC.replace("hosts: 8,", "hosts: 7,"))
     rows = dict(wording.impact_rows(found))

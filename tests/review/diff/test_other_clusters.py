@@ -114,6 +114,7 @@ def test_another_commit_of_a_submodule_is_named(repository: Repository, fabricc:
     assert found["labels"] == ["fabric:control-files"]
 
 
+@pytest.mark.slow
 def test_other_files_are_no_clusters(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(k8s_yaml="cluster: other\nkind: Pod\n", notes_yaml="- x\n")
     (repository.folder / "web").mkdir()

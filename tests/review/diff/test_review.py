@@ -144,6 +144,7 @@ def test_an_upgrade_restarts_switches_and_renumbers_nothing(bench: Bench) -> Non
     assert not review.findings, "gaps that both releases have are not new"
 
 
+@pytest.mark.slow
 def test_another_system_on_the_same_box_moves_no_cable(bench: Bench) -> None:
     """Its ports get other names, and stay where they are."""
     review = bench.review("superpod-b200-4su", more="overrides: {spine01a: {nos: cumulus-5.11}}\n")

@@ -499,6 +499,7 @@ def test_an_artifact_that_is_no_review_is_not_posted(forge: Forge, forged: str) 
     assert sorted(forge.state["labels"]) == ["fabric:not-compared", "mine"]
 
 
+@pytest.mark.slow
 def test_an_artifact_gives_no_approval(forge: Forge) -> None:
     out = forge.work / "out"
     out.mkdir(parents=True)

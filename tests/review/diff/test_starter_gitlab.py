@@ -306,6 +306,7 @@ def use_stand_in(forge: Forge) -> None:
     python.with_name("real").chmod(0o755)
 
 
+@pytest.mark.slow
 def test_gitlab_counts_a_label_that_was_set_on_the_commit_that_is_the_head(
     forge: Forge, gitlab: GitLab
 ) -> None:

@@ -110,6 +110,7 @@ def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_pa
     assert_accepted(release, write_switches(tmp_path, switches, release), but)
 
 
+@pytest.mark.slow
 @needs_models
 def test_the_order_of_login_methods_is_a_list_in_the_model_of_5_15() -> None:
     from nvueschema.models.v5_15 import NvueConfigSystemAaaAuthentication as Authentication

@@ -153,6 +153,7 @@ def names_line(reading: Reading, intact: Reading, file: str, number: int) -> boo
     return any(file in (*reading.lines.get(path, ())[:1], *intact.lines.get(path, ())[:1]) for path in paths)
 
 
+@pytest.mark.slow
 def test_changing_any_token_of_any_line_is_noticed() -> None:
     files = FRR.render(mutable_switch())
     intact = FRR.read(files)
@@ -213,6 +214,7 @@ def test_removing_any_line_is_noticed() -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @settings(max_examples=scale_examples(60), deadline=None)
 @given(st.data())
 def test_no_text_is_too_broken_to_read(data: st.DataObject) -> None:

@@ -93,6 +93,7 @@ def site() -> Iterator[Site]:
         yield boxes
 
 
+@pytest.mark.slow
 @needs_frr
 def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
     for name in (SPINE, TOR, OTHER_TOR):

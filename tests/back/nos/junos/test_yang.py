@@ -60,6 +60,7 @@ def find_complaints(
     return found if found or not done.returncode else [f"exit {done.returncode}: {done.stderr[-400:]}"]
 
 
+@pytest.mark.slow
 @pytest.mark.spread(2)
 @pytest.mark.parametrize("tree", SECTIONS)
 def test_the_models_accept_every_variant_and_ways_out(tree: str, models: Path, tmp_path: Path) -> None:

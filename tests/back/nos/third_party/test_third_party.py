@@ -121,6 +121,7 @@ def test_it_builds_is_read_back_and_checked_next_to_another_nos(site: Path, tmp_
     assert f"su001-tor1a/{FILE}:{line}:1: error FAB6002: su001-tor1a: bgp/hold_s is 1" in ran.stderr
 
 
+@pytest.mark.slow
 def test_an_overlay_goes_into_its_file_too(site: Path, tmp_path: Path) -> None:
     overlay = '{"openconfig-system:system": {"config": {"login-banner": "Authorized use only"}}}\n'
     (tmp_path / "banner.json").write_text(overlay)
