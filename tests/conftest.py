@@ -3,8 +3,7 @@
 `make test` tries the same examples each time, so that it fails for what was changed, and 15 % as many;
 `make test-all` looks for new ones.
 
-A test with many similar cases that take long has the mark `spread(n)`: `make test` tries every n-th case, but two at
-most; `make test-all` tries all of them.
+A test with many similar cases that take long has the mark `spread`: `make test` tries one of them, `make test-all` all.
 """
 
 import gc
@@ -56,18 +55,15 @@ def _collected_mark(worker: dict[str, str], waiting: str) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what `spread(n)` leaves out; the name decides with which case to begin."""
+    """Mark as slow all cases but one of each function with the mark `spread`; its name decides which."""
     functions = defaultdict(list)
     for item in items:
         if item.get_closest_marker("spread"):
             functions[item.nodeid.partition("[")[0]].append(item)
     for name, cases in functions.items():
-        (step,) = cases[0].get_closest_marker("spread").args
-        first = crc32(name.encode()) % min(step, len(cases))
-        tried = [case for case in cases[first::step] if not case.get_closest_marker("slow")]
-        tried = tried[:: max(1, (len(tried) + 1) // 2)]
-        for case in cases:
-            if case not in tried:
+        ordinary = [case for case in cases if not case.get_closest_marker("slow")]
+        for case in cases if ordinary else ():
+            if case is not ordinary[crc32(name.encode()) % len(ordinary)]:
                 case.add_marker(pytest.mark.slow)
 
 

@@ -65,7 +65,7 @@ def fabrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_fabric_of_ours_is_understood_to_its_last_line(nos: str, fabrics: dict[str, Path]) -> None:
     found = audit_fabric(fabrics[nos], jobs=1)
     assert {device.system for device in found.devices.values()} == {nos}
@@ -165,7 +165,7 @@ def test_one_file_is_audited_as_well(fabrics: dict[str, Path], fabricc: Fabricc)
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_no_folder_is_too_garbled(
     nos: str, fabrics: dict[str, Path], tmp_path: Path, fabricc: Fabricc
 ) -> None:
@@ -190,7 +190,7 @@ def test_no_folder_is_too_garbled(
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
 @pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("nos", sorted(MODELS))
-@pytest.mark.spread(1)
+@pytest.mark.spread
 def test_audit_reads_foreign_collections_without_defects(nos: str, share: int) -> None:
     """Every so many-th collection of a system."""
     sources = sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir())

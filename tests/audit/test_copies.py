@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_an_older_copy_of_a_switch_brings_one_finding(nos: str, tmp_path: Path) -> None:
     switches = tmp_path / "switches"

@@ -387,7 +387,7 @@ def test_the_system_of_whole_devices_is_recognized_by_their_text() -> None:
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {}
     for files in render_some(specs / f"{nos}.yaml").values():

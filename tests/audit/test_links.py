@@ -29,7 +29,7 @@ def find_ends(devices):
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_cables_are_found_without_names_and_descriptions(name):
     compiled, names, devices = read_anonymous(name)
     found = links_of(devices)
@@ -38,7 +38,7 @@ def test_cables_are_found_without_names_and_descriptions(name):
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_links_between_switches_are_found_by_descriptions_alone(name):
     compiled = compile_inventory(name)
     devices = collect_devices(compiled, hosts=False)

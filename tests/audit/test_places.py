@@ -38,7 +38,7 @@ def find_groups(numbers):
     return sorted(map(sorted, found.values()))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", [*INVENTORIES, "tenant-front-end"])
 @pytest.mark.parametrize("hosts", [True, False], ids=["hosts", "switches alone"])
 def test_tiers_are_found_behind_other_names(name, hosts):

@@ -26,7 +26,7 @@ WITHOUT_BFD = "rack-zone-512"
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ours.MODELS)
-@pytest.mark.spread(6)
+@pytest.mark.spread
 def test_faults_are_named_at_their_line(system: str, times: int) -> None:
     found: Counter[bool] = Counter()
     kinds = set()
@@ -54,7 +54,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
     assert [(each.kind, each.file) for each, reported in faults if not is_reported(each, reported)] == []
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("system", ours.MODELS)
 @pytest.mark.parametrize("hosts", [False, True])
 def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path:
     *(pytest.param(name, marks=pytest.mark.slow)
       for name in ("gb200-nvl72-su", "rack-zone-512", "superpod-b200-4su", "whole-cluster-256")),
 ])  # fmt: skip
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
     for found in (ours.found_in(spec, hosts=True), ours.disguise_spec(spec)):

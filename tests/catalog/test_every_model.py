@@ -74,7 +74,7 @@ FIRST = {(MODELS[name].asic_family, nos): (name, nos) for name, nos in reversed(
 """The first model of each family of ASICs on each system; in the long run all of them."""
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("name", "nos"), [pytest.param(*case, marks=[pytest.mark.slow] * (case not in FIRST)) for case in CASES]
 )
@@ -119,7 +119,7 @@ def test_an_infiniband_switch_with_an_ethernet_system_names_the_fabric(tmp_path:
 
 
 @pytest.mark.parametrize("name", LISTED)
-@pytest.mark.spread(7)
+@pytest.mark.spread
 def test_a_box_without_a_system_is_refused_until_a_catalog_file_gives_it_one(
     tmp_path: Path, name: str
 ) -> None:
@@ -150,7 +150,7 @@ INFINIBAND = [name for name, model in MODELS.items() if "infiniband" in model.no
 
 
 @pytest.mark.parametrize("name", INFINIBAND)
-@pytest.mark.spread(5)
+@pytest.mark.spread
 def test_a_small_subnet_of_it_is_written_and_proved(tmp_path: Path, name: str) -> None:
     speed = max(use.speed_gbps for use in MODELS[name].cages[0].breakouts)
     (tmp_path / "host.yaml").write_text(

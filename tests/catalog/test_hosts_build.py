@@ -36,7 +36,7 @@ FIRST = {
 """The first host of each number and kind of ports; in the long run all of them."""
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FIRST)) for name in WITH_GPUS]
 )

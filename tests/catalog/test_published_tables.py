@@ -122,7 +122,7 @@ def test_single_published_figures():
         ("z9432f", "x86_64-dellemc_z9432f_c3758-r0", "DellEMC-Z9432f-O32"),
     ],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_sonic_platforms_agree_with_the_reference_sheet(name: str, platform: str, hwsku: str):
     if not FACTS.exists():
         pytest.skip("the reference sheet platform-facts.yaml is not beside this checkout")

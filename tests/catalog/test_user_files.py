@@ -161,7 +161,7 @@ hosts:
 """
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("text", "code", "line", "words"),
     [

@@ -241,7 +241,7 @@ def test_parts_of_links_equal_the_bill(tmp_path: Path, spec: str) -> None:
         ),
     ],
 )  # fmt: skip
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_published_shapes_are_listed_as_the_page_shows_them(
     repo: Path, fabricc: Fabricc, gpus: str, rest: str, model: str, published: tuple[int, ...]
 ) -> None:

@@ -230,7 +230,7 @@ def test_scripts_run_and_private_files_are_private(repo: Path, fabricc: Fabricc)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_an_interrupted_build_leaves_the_last_tree(repo: Path, fabricc: Fabricc, how: int) -> None:
     fabricc("build", "cluster.yaml")
     before = tree_bytes(repo / "build/lab")

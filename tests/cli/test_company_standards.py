@@ -36,7 +36,7 @@ def lines_of(nos: str) -> str:
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_the_lines_build_and_are_proved(nos: str, tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC.format(nos=nos, model=MODELS[nos]))
     (tmp_path / "standards.cfg").write_text(lines_of(nos))

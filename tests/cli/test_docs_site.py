@@ -115,7 +115,7 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
         "nos-eos/index.html",
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_an_accessibility_checker_convicts_nothing(
     chromium: Chromium, built: Path, page: str, scheme: str
 ) -> None:

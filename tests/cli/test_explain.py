@@ -276,7 +276,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(
 
 
 @pytest.mark.parametrize("nos", [name for name, _ in MODELS])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_line_of_every_operating_system(
     nos: str, tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ def add_overlay(repo: Path, text: str, entry: str = OVERLAYS) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_template_of_the_users_own_is_used_by_every_worker(
     repo: Path, own: Path, fabricc: Fabricc, jobs: str
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_changed_template_is_noticed_and_one_left_out_too(repo: Path, own: Pat
         (b"{{ ''.__class__.__mro__ }}\n", "unsafe"),
     ],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_faulty_template_is_named_with_its_line(
     repo: Path, own: Path, fabricc: Fabricc, jobs: str, bad: bytes, why: str
 ) -> None:

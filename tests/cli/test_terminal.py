@@ -65,7 +65,7 @@ def remove_styles(output: str) -> str:
     return OTHER.sub("", STYLE.sub("", output))
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb == "alternatives")) for verb in VERBS]
 )
@@ -81,7 +81,7 @@ def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
     )
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
 def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
     output = show_on_terminal(80, VERBS[verb])

@@ -136,7 +136,7 @@ def test_sessions_between_loopbacks_are_coordinates() -> None:
     assert planned_facts(with_coordinates(above, own)) == planned_facts(above)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(("family", "links"), ADDRESSING)
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:
@@ -196,7 +196,7 @@ def test_rules_run_once_on_each_switch_that_is_read(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
     for alike, device in first_of_each(nos):
         files = render_device(device)
@@ -325,7 +325,7 @@ def _change_address(addresses: tuple[str, ...], address: str) -> tuple[str, ...]
 
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("nos", ["eos", "sonic"])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: str, broken: str) -> None:
     of = make_fabric(nos)
     (alike, switch), _ = first_of_each(nos)
@@ -424,7 +424,7 @@ def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "nos", ["eos", "nxos", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_findings_about_a_tree_are_those_of_reading_every_device(
     nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

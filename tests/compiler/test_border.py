@@ -93,7 +93,7 @@ def test_border_leaves_are_tors_with_uplinks_and_links_out_alone(nos: str) -> No
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_fabric_with_border_leaves_is_proved(nos: str, tmp_path: Path) -> None:
     found = compile_text(tmp_path, text_of(nos))
     result = found.write(tmp_path / "build", jobs=1)
@@ -205,7 +205,7 @@ def test_impossible_border_tiers_are_rejected(tmp_path: Path, old: str, new: str
 
 @pytest.mark.parametrize("planes", [1, 2])
 @pytest.mark.parametrize("cores", [False, True])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_every_plane_has_as_many_in_two_tiers_and_in_three(tmp_path: Path, planes: int, cores: bool) -> None:
     tier = "{model: sn5600, nos: frr}"
     text = f"""\

@@ -70,7 +70,7 @@ def link_ends(switch: Switch) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", ["spine02a", "su002-tor1a"])
 @pytest.mark.parametrize("nos", PAIRS)
 def test_a_single_model_is_built_proved_and_has_the_same_links(tmp_path: Path, nos: str, name: str) -> None:

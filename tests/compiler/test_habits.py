@@ -43,7 +43,7 @@ def build_spec(folder: Path, nos: str, **words: Any) -> Compiled:
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_every_system_renders_and_proves_company_settings(tmp_path: Path, nos: str) -> None:
     compiled = build_spec(tmp_path, nos, **HABITS, accept=GAPS.get(nos, []))
     assert compiled.sound, [each.message for each in compiled.diagnostics]

@@ -166,7 +166,7 @@ def test_no_name_nor_address_is_in_two_networks(tmp_path: Path) -> None:
         ("switches/storage-rack002-tor1a/frr.conf", "router bgp", "router bgp 1 "),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_an_edit_is_found(whole: Compiled, tree: Path, tmp_path: Path, file: str, old: str, new: str) -> None:
     clean, _ = check_tree(tree, whole.path, jobs=1)
     assert [d.code for d in clean.diagnostics if d.severity is Severity.ERROR] == []

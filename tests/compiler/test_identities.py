@@ -72,7 +72,7 @@ def with_tables(folder: Path, nos: str = "eos") -> Compiled:
 
 
 @pytest.mark.parametrize("nos", NOSES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_files_with_given_identities_are_proved_on_every_system(tmp_path: Path, nos: str) -> None:
     found = with_tables(tmp_path, nos)
     assert [each.message for each in found.proof(jobs=1) if each.severity is Severity.ERROR] == []
@@ -192,7 +192,7 @@ def test_a_given_link_keeps_out_of_the_pools_of_another_network(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("nos", NOSES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Path, nos: str) -> None:
     """Switches, hosts and jobs agree about them, by what is read back from their files."""
     plain = compile_identities(tmp_path, nos)

@@ -50,7 +50,7 @@ def find_errors(result: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("nos", BOXES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_every_used_port_marks_the_class_on_every_system(nos: str, tmp_path: Path) -> None:
     result, _ = compile_tree(spec_of(nos), tmp_path)
     assert find_errors(result) == []
@@ -82,7 +82,7 @@ PFC = {
 
 
 @pytest.mark.parametrize("nos", BOXES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_the_files_mark_and_do_not_pause(nos: str, tmp_path: Path) -> None:
     _, tree = compile_tree(spec_of(nos), tmp_path)
     for switch in (tree / "switches").iterdir():
@@ -92,7 +92,7 @@ def test_the_files_mark_and_do_not_pause(nos: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nos", BOXES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_thresholds_of_the_spec_reach_the_switches(nos: str, tmp_path: Path) -> None:
     congestion = {"ecn": {"min_kb": 400, "max_kb": 1600, "max_percent": 10}}
     result, _ = compile_tree(spec_of(nos, congestion=congestion), tmp_path)

@@ -112,7 +112,7 @@ def test_an_entry_may_stay_or_go_once_it_is_built(tmp_path: Path, kept: bool) ->
     ("old", "new"),
     [("spine02a", "spine-east"), ("su001-tor3a", "leaf-3"), ("su002-host07", "gpu-b07"), ("su002", "hall2")],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_computed_name_gives_way_to_another(tmp_path: Path, old: str, new: str, kept: bool) -> None:
     before = build_spec(tmp_path, COUNTED)
     moved = build_spec(tmp_path, COUNTED, moved={old: new})

@@ -39,7 +39,7 @@ def compare_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[
         ("ip route 10.9.0.0/16 Null0\u3000\n", {"FAB2111"}),
     ],
 )
-@pytest.mark.spread(6)
+@pytest.mark.spread
 def test_an_overlay_has_one_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, text: str, expected: set[str]
 ) -> None:

@@ -212,7 +212,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_changed_tree_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, spoil: Callable[[Path], object], code: str | None
 ) -> None:
@@ -276,7 +276,7 @@ def test_records_of_another_version_are_ignored(
 @pytest.mark.parametrize(
     "more", [{"mtu": {"host": 4200}}, {"priorities": {"rdma": {"dscp": 24, "lossless": True}, "default": {}}}]
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_change_of_every_device_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
@@ -295,7 +295,7 @@ def test_failed_partial_build_leaves_the_tree_unchanged(spec: Path, out: Path) -
     assert not patch.folder_of(out / "zone").exists()
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("renames", range(4))
 def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     spec: Path, out: Path, tmp_path: Path, renames: int

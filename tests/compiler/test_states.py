@@ -53,7 +53,7 @@ def test_folders_of_the_same_names_share_a_list(tree: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_file_that_is_other_is_seen(
     tree: Path, name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

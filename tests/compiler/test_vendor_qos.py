@@ -119,7 +119,7 @@ def test_every_alteration_shows(old: str, new: str, built: tuple[Any, Path]) -> 
     assert compare(CUMULUS.planned(switch), reading) or reading.unknown
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @needs_models
 @pytest.mark.parametrize("release", ["5.9", "5.14", "5.18"])
 def test_object_models_of_the_maker_accept_it(release: str, built: tuple[Any, Path], tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
         ("sonic", "spine*", "junos"),
     ],
 )
-@pytest.mark.spread(6)
+@pytest.mark.spread
 def test_half_a_surrogate_pair_in_a_running_configuration_is_text(
     arena: Arena, lab: str, switch: str, nos: str, code: int
 ) -> None:
@@ -227,7 +227,7 @@ def test_half_a_surrogate_pair_in_a_running_configuration_is_text(
         {"step": [[1, "spine01a", 1.0, "committed-unconfirmed", "long"]]},
     ],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_damaged_row_of_the_journal_is_a_finding(arena: Arena, row: dict[str, list[object]]) -> None:
     rows = {"run": [[1, "push", "t", "d", "{}", 1.0, None, None]], **row}
     assert open_input(arena, TARGETS["journal"], json.dumps(rows).encode()) == ""

@@ -46,7 +46,7 @@ def mixed_spec(nos: str, model: str, lossless: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("lossless", [True, False], ids=["lossless", "lossy"])
 @pytest.mark.parametrize(("nos", "model"), MODELS, ids=[nos for nos, _ in MODELS])
 def test_every_nos_builds_and_proves_them(nos: str, model: str, lossless: bool, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_specs_are_short() -> None:
         assert len(lines) <= 27, path.parent.name
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_counts_are_the_published_ones(tree: Path) -> None:
     counts = json.loads((tree / "plan" / "fabric.json").read_text())["counts"]
     name = next(name for name in EXPECTED if tree.parents[1].name.startswith(name))
@@ -104,7 +104,7 @@ of_kinds_or_every = pytest.mark.parametrize(
 
 
 @of_kinds_or_every
-@pytest.mark.spread(8)
+@pytest.mark.spread
 def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
     """Of the newest release those of each kind; in the long run every file, of every release."""
     files = sorted((tree / "switches").glob("*/config_db.json"))
@@ -122,7 +122,7 @@ def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
         assert "warning" not in done.stdout
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @of_kinds_or_every
 def test_frr_accepts_every_frr_conf(tree: Path, every: bool) -> None:
     files = sorted((tree / "switches").glob("*/frr.conf"))

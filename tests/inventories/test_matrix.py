@@ -33,7 +33,7 @@ def each_way() -> Iterator[object]:
         )  # fmt: skip
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "family", "links", "cores"), [*each_way()])
 def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bool, tmp_path: Path) -> None:
     box = {"model": BOXES[nos], "nos": nos, "uplink_gbps": 400}

@@ -140,7 +140,7 @@ def on_every_system() -> Iterator[object]:
             yield pytest.param(nos, shape, id=f"{nos}-{shape}", marks=[] if quick else [pytest.mark.slow])
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "shape"), [*on_every_system()])
 def test_every_shape_builds_on_every_system(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)

@@ -90,7 +90,7 @@ def test_an_explained_line_is_of_one_build(build: Build, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("folder", ["", "switches", "..", "switches/spine01a"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_an_audit_reads_one_build(build: Build, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     place = build.tree / folder
     build.finish_amid(monkeypatch)

@@ -431,7 +431,7 @@ def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str, dual: boo
     assert find_breaches(built, Fault(), RATIOS) == []
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("name", "nos"), [(name, nos) for name, (_, plants) in OUTSIDE.items() for nos in plants]
 )
@@ -444,7 +444,7 @@ def test_a_fault_of_a_link_outside_is_found_on_each_system(name: str, nos: str) 
     assert any(message in each for each in reported), reported
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("name", "nos"), [(name, nos) for name, (_, plants) in FAULTS.items() for nos in plants]
 )
@@ -464,7 +464,7 @@ def changed_lines(before: str, after: str) -> list[tuple[str, int, int, int, int
 ONE_WAY = [name for name, (message, _) in FAULTS.items() if "has the route targets import" in message]
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(("name", "nos"), [(name, nos) for name in ONE_WAY for nos in EXPRESSED])
 def test_a_foreign_route_target_is_found_at_its_line(name: str, nos: str) -> None:
     _, plants = FAULTS[name]

@@ -110,7 +110,7 @@ def test_an_untouched_switch_is_silent(tmp_path: Path) -> None:
     assert find_faults(dict(build_texts("cumulus")[LEAF]), tmp_path) == []
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("case", CASES)
 def test_a_fault_of_queues_is_found_at_its_line(case: str, tmp_path: Path) -> None:
     code, text, edit = CASES[case]
@@ -120,7 +120,7 @@ def test_a_fault_of_queues_is_found_at_its_line(case: str, tmp_path: Path) -> No
     assert any(text in line for line in places)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("case", NVUE)
 def test_a_fault_of_an_nvue_file_is_found_at_its_line(case: str, tmp_path: Path) -> None:
     code, text, edit = NVUE[case]

@@ -190,7 +190,7 @@ LINES = {
 """Fault -> the expression that it replaces, the new text, the code, and the line that is reported; "" for none."""
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("fault", LINES)
 def test_a_fault_of_one_line_is_reported_there(tmp_path: Path, fault: str) -> None:
     pattern, new, code, line = LINES[fault]

@@ -106,7 +106,7 @@ def find_faults(system: str, tier: str, edit: Callable[[Files], Files]) -> list[
     return [each.message for each in found if each.severity is not Severity.NOTE]
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("design", FRR)
 def test_a_correct_design_of_frr_is_silent(design: str) -> None:
     assert find_faults("frr", *FRR[design]) == []
@@ -121,7 +121,7 @@ def test_avoiding_neighbors_in_graceful_shutdown_is_no_shutdown(system: str) -> 
     assert find_faults(system, "tor", HELPERS[system]) == []
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("design", OTHERS)
 def test_a_correct_design_of_another_system_is_silent(design: str) -> None:
     system, edit = OTHERS[design]

@@ -108,21 +108,21 @@ def audit_faults(
     return found
 
 
-@pytest.mark.spread(5)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", EXPRESSED)
 def test_tenants_that_are_isolated_are_in_order(nos: str, tmp_path: Path) -> None:
     """Nothing is reported about a border leaf whose only port, besides uplinks, is a way out without PFC."""
     assert audit_faults(tmp_path, nos, built=compiled_exits(nos).fabric) == {}
 
 
-@pytest.mark.spread(16)
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "fault"), PLANTED)
 def test_a_fault_is_found_without_a_plan(nos: str, fault: str, tmp_path: Path) -> None:
     plant = FAULTS[fault][1][nos]
     assert audit_faults(tmp_path, nos, plant).get(plant.device)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", UNFILTERED)
 def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_one(
     nos: str, tmp_path: Path
@@ -130,13 +130,13 @@ def test_connected_routes_without_a_filter_are_found_beside_one_switch_that_has_
     assert audit_faults(tmp_path, nos, UNFILTERED[nos]) == {TOR: {"FAB9693"}, "rack002-tor1a": {"FAB9693"}}
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", ONE_WAY)
 def test_a_vrf_of_several_switches_that_imports_nothing_is_found(nos: str, tmp_path: Path) -> None:
     assert "FAB9693" in audit_faults(tmp_path, nos, ONE_WAY[nos]).get(TOR, set())
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", INTO_ANOTHER)
 def test_a_route_into_the_vrf_of_another_tenant_is_found(nos: str, tmp_path: Path) -> None:
     plant = INTO_ANOTHER[nos]
@@ -159,14 +159,14 @@ def test_junos_derives_distinguishers_from_an_address_of_its_own(tmp_path: Path)
     assert "FAB9693" not in {each.code for each in audit_folder(tmp_path, jobs=1).findings}
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "part"), INCOMPLETE)
 def test_a_part_that_no_switch_has_is_found(nos: str, part: str, tmp_path: Path) -> None:
     found = audit_faults(tmp_path, nos, Plant(f"(?m){INCOMPLETE[nos, part]}", "", ""))
     assert "FAB9693" in found.get(TOR, set()) & found.get("rack002-tor1a", set())
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "fault"), sorted(SHARED | OF_SPINES))
 def test_a_fault_that_all_switches_share_is_found(nos: str, fault: str, tmp_path: Path) -> None:
     plant = FAULTS[fault][1][nos]

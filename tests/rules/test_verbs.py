@@ -194,7 +194,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", FAULTS)
 def test_every_verb_lists_the_same_findings(nos: str, tmp_path: Path) -> None:
     name, text, into = FAULTS[nos]

@@ -138,7 +138,7 @@ def test_a_handshake_that_trickles_is_cut_off(name: str, tmp_path: Path) -> None
         refused_in_time(name, port, ssl_verify=str(authority))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", ["frr", "sonic", "cumulus"])
 @pytest.mark.parametrize("stream", ["out", "err"])
 @pytest.mark.parametrize("body", [without_end, send_slowly, send_nothing])

@@ -84,7 +84,7 @@ def home_contents(archive: Path) -> dict[str, tuple[object, ...]]:
     return {path: entry for path, entry in found.items() if not Path(path).is_relative_to(archive)}
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("verb", "way"),
     [*((verb, "a folder outside") for verb in VERBS), *(("tables", way) for way in list(WAYS)[1:])],

@@ -232,7 +232,7 @@ ATTACKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(("attack", "code"), ATTACKS, ids=[attack.__name__ for attack, _ in ATTACKS])
 def test_committed_tree_with_foreign_content_is_rejected(
     repository: Path, check: Callable[..., Checked], attack: Callable[[Path], None], code: str

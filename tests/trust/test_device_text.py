@@ -129,7 +129,7 @@ def own(tmp_path: Path) -> Iterator[Path]:
     set_template_path([])
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("line", "code"), [("reload", "FAB0087"), ("! a\u202e", "FAB6052"), ("! password hunter2", "FAB6053")]
 )
@@ -150,7 +150,7 @@ def test_a_template_is_rejected_and_so_is_an_edited_tree(
     assert f"error {code}" in "".join(capsys.readouterr())
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("character", ["\r", "\ud800", "\0", "\x1b"])
 def test_a_template_that_computes_such_a_character_is_rejected(
     own: Path, capsys: pytest.CaptureFixture[str], character: str

@@ -164,7 +164,7 @@ PLANTED: dict[str, tuple[str, Sequence[str]]] = {
 }
 
 
-@pytest.mark.spread(18)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.slow
 def test_no_command_that_a_repository_names_runs(
@@ -211,7 +211,7 @@ STEERING = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", [*STEERING, "GIT_INDEX_FILE", "GIT_COMMON_DIR"])
 def test_the_environment_does_not_steer_git(
     repository: Path,
@@ -674,7 +674,7 @@ def test_oversized_git_objects_are_not_read(repository: Path) -> None:
 @pytest.mark.parametrize(
     "revision", ["--upload-pack=x", "-h", "--all", "", "HEAD\n--all", "HEAD\0", "HEAD:site"]
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None:
     with pytest.raises(GitError, match="finds no revision"):
         Repository.of(repository).commit(revision)
@@ -683,14 +683,14 @@ def test_invalid_revisions_are_rejected(repository: Path, revision: str) -> None
 @pytest.mark.parametrize(
     "path", ["../x", "/etc/passwd", "site/../../x", "", ".", "site//x", "site/./x", "x\0"]
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_path_never_climbs(repository: Path, path: str) -> None:
     found = Repository.of(repository)
     with pytest.raises(GitError, match="not a path inside"):
         found.entry(found.commit("HEAD"), path)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", ["cluster.yaml", "fabricc.lock", "own-catalog.yaml"])
 @pytest.mark.parametrize("made", ["link", "gitlink"])
 def test_a_link_in_a_revision_is_not_read(
@@ -819,7 +819,7 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
         ("SHORT", "refs/tags/SHORT"),
     ],
 )  # fmt: skip
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_name_of_two_commits_is_refused(name: str, reference: str, repository: Path) -> None:
     base = git(repository, "rev-parse", "main")
     name, reference = (word.replace("SHORT", base[:9]) for word in (name, reference))

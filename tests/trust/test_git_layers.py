@@ -82,7 +82,7 @@ def trap(tmp_path: Path) -> tuple[str, Path]:
     return str(command), mark
 
 
-@pytest.mark.spread(24)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", HELPERS)
 @pytest.mark.parametrize("layer", ["", "GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL"])
 def test_no_alias_runs_as_a_transport_helper(
@@ -105,7 +105,7 @@ def test_no_alias_runs_as_a_transport_helper(
     assert not mark.exists()
 
 
-@pytest.mark.spread(24)
+@pytest.mark.spread
 @pytest.mark.parametrize("layer", ["GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL", *door._SETTINGS])
 def test_nothing_is_fetched_without_a_layer(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
@@ -151,7 +151,7 @@ def test_git_allows_no_usable_protocol() -> None:
         ("", False),
     ],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_git_that_is_too_old_is_a_finding(
     repository: Path,
     tmp_path: Path,

@@ -35,7 +35,7 @@ def test_equal_trees_have_no_changes(clone: Clone, pair: tuple[Path, Path]) -> N
 
 @pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)], ids=["older", "newer", "both"])
 @pytest.mark.parametrize("fault", ["changed", "missing", "folder missing", "host file missing", "unreadable"])
-@pytest.mark.spread(8)
+@pytest.mark.spread
 def test_a_tree_that_is_not_as_its_manifest_states_is_rejected(
     clone: Clone, pair: tuple[Path, Path], fault: str, sides: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

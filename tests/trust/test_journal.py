@@ -83,7 +83,7 @@ def test_unwritable_journal_stops_the_push_without_drained_switches(
 
 
 @pytest.mark.parametrize("before", ["drain", "change"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Network, before: str) -> None:
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("a file system of its own needs root and unshare")
@@ -174,7 +174,7 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
     network.stop()
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_journal_is_a_finding_without_a_traceback(pushed: Network, damage: str) -> None:
     shutil.copy(pushed.folder / "good.sqlite", pushed.journal)

@@ -171,7 +171,7 @@ def put(place: Path, kind: str) -> None:
 KINDS = ("fifo", "huge", "folder", "/dev/zero", "/etc/passwd", "{home}/secret", "nowhere", "frr.conf")
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["manifest.json", CONF, "plan/fabric.json", "plan/cabling.csv"])
 def test_oddities_in_a_tree_are_findings_at_once_and_in_little_memory(

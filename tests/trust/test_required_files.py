@@ -162,7 +162,7 @@ def test_files_that_depend_on_the_models_of_nics_and_gpus_are_required(clone: Cl
     ["switches/spine01a/daemons", "hosts/su001-host01/etc/nccl.conf", "plan/classes.csv", "jobs/hosts.csv"],
 )
 @pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)], ids=["older", "newer", "both"])
-@pytest.mark.spread(6)
+@pytest.mark.spread
 def test_diff_rejects_trees_that_lack_a_file_and_its_row(
     clone: Clone, path: str, sides: tuple[int, ...]
 ) -> None:
@@ -185,7 +185,7 @@ def test_diff_rejects_trees_that_lack_a_file_and_its_row(
     "prefix",
     ["switches/", "hosts/", "switches/spine01a/", "hosts/su001-host01/", "plan/", "jobs/", "acceptance/"],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_whole_folders_are_missed_by_check_diff_and_push(clone: Clone, prefix: str) -> None:
     files = Manifest.parse((clone.tree / NAME).read_bytes()).files
     remove(clone.tree, *(path for path in files if path.startswith(prefix)))

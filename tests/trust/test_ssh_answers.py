@@ -279,7 +279,7 @@ driver.close()
 """
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("logging_of_root", ["none", "root"])
 @pytest.mark.parametrize(
     "sent",

@@ -102,7 +102,7 @@ def test_each_of_these_makes_ssh_run_a_command(
     assert mark.exists()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", DIRECTIVES)
 @pytest.mark.parametrize("nos", SERVERS)
 def test_a_file_that_an_access_file_names_runs_no_command(
@@ -131,7 +131,7 @@ def test_a_file_that_an_access_file_names_runs_no_command(
 
 
 @pytest.mark.parametrize("nos", SERVERS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_the_name_of_a_folder_is_no_part_of_a_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

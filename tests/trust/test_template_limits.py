@@ -74,7 +74,7 @@ def raised_fault(own: Path, text: str) -> templating.Fault:
     return failed.value.fault
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("text", LONG)
 def test_time_ends(own: Path, text: str) -> None:
     began = time.process_time()
@@ -84,7 +84,7 @@ def test_time_ends(own: Path, text: str) -> None:
     assert time.process_time() - began < child_process.CPU_S, "the work is another process's"
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("text", LARGE)
 def test_memory_ends(own: Path, text: str) -> None:
     found = raised_fault(own, f"a\n{text}\n")

@@ -299,7 +299,7 @@ def posted_comments(review: Review, text: str, forge: str) -> list[str]:
 
 
 @pytest.mark.parametrize("forge", ["github", "gitlab", "bitbucket", "azure"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) -> None:
     clean = [parse_skeleton(comment) for comment in posted_comments(review, "x", forge)]
     begins = "<!-- fabricc:diff:" if FORGES[forge].folds else "[//]: # (fabricc:diff:"

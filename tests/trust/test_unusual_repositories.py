@@ -252,7 +252,7 @@ def top(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path / "repository"
 
 
-@pytest.mark.spread(9)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_verb_ends_in_a_finding(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
@@ -362,7 +362,7 @@ def expected() -> dict[str, Verdict]:
     return {}
 
 
-@pytest.mark.spread(18)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", READABLE)
 @pytest.mark.slow
 def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
@@ -412,7 +412,7 @@ INDEXES = {
 }
 
 
-@pytest.mark.spread(18)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.slow
 def test_an_index_that_cannot_be_read_gives_no_verdict(

@@ -29,12 +29,12 @@ def is_found(kind: str, system: str, scope: str) -> bool:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_an_untouched_fabric_is_silent(system: str) -> None:
     assert [each for each in audit_altered(system, {}) if each.severity is not Severity.NOTE] == []
 
 
-@pytest.mark.spread(12)
+@pytest.mark.spread
 @pytest.mark.parametrize(("kind", "system"), QUICK)
 def test_a_fault_on_all_switches_is_found(kind: str, system: str) -> None:
     assert is_found(kind, system, "all")
@@ -82,7 +82,7 @@ PLACED = [
 PLACED += [(kind, "frr") for kind, (_, edits) in routes.KINDS.items() if "frr" in edits and kind not in MOVED]
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize(("kind", "system"), PLACED)
 def test_a_fault_on_all_switches_is_found_at_its_line(kind: str, system: str) -> None:
     planted = plant(kind, system, "all")
@@ -101,7 +101,7 @@ def changed_lines(system: str, texts: dict[str, dict[str, str]]) -> Iterator[tup
             yield from ((f"{name}/{file}", number) for number, line in numbered if line.strip() not in known)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("system", ["frr"])
 def test_a_length_that_keeps_every_aggregate_out_is_found_at_its_line(system: str) -> None:
     edit = replace(r"(FABRIC-V4 seq 5 permit \S+) ge 27 le 27", r"\1 ge 28 le 28", file="frr.conf")

@@ -58,7 +58,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize(("form", "system", "name", "code", "line", "edit"), CASES)
 def test_a_fault_is_found_at_its_line(
     form: str, system: str, name: str, code: str, line: str, edit: Callable[[Files], Files]

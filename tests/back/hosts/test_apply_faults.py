@@ -257,7 +257,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("file", OTHERS)
 def test_other_files_that_name_a_port_are_reported(tmp_path: Path, file: str) -> None:
     text = OTHERS[file].replace('"', '\\"')

@@ -98,7 +98,7 @@ def is_unseen(host: Host, files: dict[str, str]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["dual-stack", "two-lossless", "rhel-9-dual-stack", "thor2"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_no_line_can_be_lost_unseen(name: str) -> None:
     host = VARIANTS[name]
     files = render(host)

@@ -49,7 +49,7 @@ def test_check_names_the_line(name: str, most: int) -> None:
         assert score.near["line"] >= 0.99 * score.near.total()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("os", ["ubuntu-24.04", "rhel-9"])
 @pytest.mark.parametrize("part", ["compute", "frontend"])
 def test_check_names_the_line_of_a_storage_host_with_ways_out(part: str, os: str, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ WITH_NETPLAN = {
 
 @needs_netplan
 @pytest.mark.parametrize("variant", [*reversed(WITH_NETPLAN.values())])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_netplan_takes_the_file_without_a_word(tmp_path: Path, variant: str) -> None:
     done = generate_netplan(tmp_path, variant)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -132,7 +132,7 @@ sed 's/^/networkd: /' /run/log
 @needs_namespaces
 @pytest.mark.skipif(not NETWORKD.exists(), reason="systemd-networkd is not installed")
 @pytest.mark.parametrize("variant", ["eight-rails", "dual-stack", "dual-port", "ipv6-only"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_networkd_sends_each_source_by_its_own_rail(tmp_path: Path, variant: str) -> None:
     host = VARIANTS[variant]
     generate_netplan(tmp_path, variant)

@@ -180,7 +180,7 @@ def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
     assert run(tmp_path, "plain", "rail0").returncode == 3
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("variant", ["plain", "two-lossless", "lossy", "thor2", "e810", "e810-iwarp"])
 def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant: str) -> None:
     rdma = VARIANTS[variant].ports[0].rdma
@@ -340,7 +340,7 @@ def test_broadcom_firmware_without_profiles_is_reported(tmp_path: Path) -> None:
         ("two-lossless-dcb", {"PFC_CAP": "1"}, "number of lossless classes of the firmware is 1, planned 2"),
     ],
 )
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_firmware_that_offers_less_is_named_before_the_driver_refuses(
     tmp_path: Path, variant: str, offer: dict[str, str], lack: str
 ) -> None:
@@ -612,7 +612,7 @@ TOPOLOGIES = {
 }
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_access_control_that_a_platform_needs_is_left_to_the_kernel(tmp_path: Path, topology: str) -> None:
     """Without these bits a Direct NIC cannot reach its GPU (rdma-core, kernel-boot/rdma_topo)."""
@@ -733,7 +733,7 @@ def shells_take(text: str) -> None:
         assert (done.returncode, done.stderr) == (0, ""), checker
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 @pytest.mark.parametrize("variant", ["lossy", "dual-port", "thor2", "pollara", "e810", "rhel-9"])
 @pytest.mark.parametrize("script", [qos.SCRIPT, services.APPLY])

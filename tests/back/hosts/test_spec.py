@@ -41,7 +41,7 @@ def build_hosts(fabricc: Fabricc, tmp_path: Path, gpus: str, b: str = "") -> tup
 
 
 @pytest.mark.parametrize("os", SYSTEMS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_build_checks_hosts_of_every_system(fabricc: Fabricc, tmp_path: Path, os: str) -> None:
     status, text, hosts = build_hosts(fabricc, tmp_path, f"  os: {os}", ", nic: thor2")
     assert status == 0, text

@@ -119,7 +119,7 @@ def test_the_schemas_would_find_a_fault(kind: str, path: tuple[str, ...], value:
 
 
 @pytest.mark.parametrize("name", SPECS)
-@pytest.mark.spread(7)
+@pytest.mark.spread
 def test_core_objects_fit_the_schemas_of_kubernetes(name: str) -> None:
     validate = pytest.importorskip("kubernetes_validate")
     core = [entry for entry in kubernetes_objects(name) if entry["kind"] in ("Pod", "ConfigMap")]

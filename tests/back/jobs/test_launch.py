@@ -27,7 +27,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", SHELL)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_the_shell_is_sound(tree: Path, name: str) -> None:
     subprocess.run(["bash", "-n", tree / name], check=True)
     if not shutil.which("shellcheck"):

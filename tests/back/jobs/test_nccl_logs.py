@@ -27,7 +27,7 @@ USING = (
 )
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("log", "status", "word"),
     [
@@ -409,7 +409,7 @@ FOREIGN = {
 """Name -> a log in the format of public ones, and the verdict."""
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", FOREIGN)
 def test_the_verdict_of_a_foreign_log(tree: Path, name: str) -> None:
     log, status = FOREIGN[name]

@@ -92,7 +92,7 @@ def build(folder: Path, name: str) -> tuple[int, Path]:
 
 
 @pytest.mark.parametrize("name", MIXES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_fabric_of_several_makers_builds_and_is_proved(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,7 +61,7 @@ def of_lines(
 @pytest.mark.parametrize("most", [30, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [TOR, SPINE])
 @pytest.mark.parametrize("nos", BOXES)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_ways_out(nos: str, name: str, most: int) -> None:
     built = outward_fabric(nos)
     at = next(at for at in built.switch_ids() if built.name(at) == name)

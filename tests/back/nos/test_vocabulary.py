@@ -124,7 +124,7 @@ def is_address(text: str) -> bool:
         return False
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
 def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
     facts = stated_values(nos)
@@ -138,7 +138,7 @@ def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
 
 
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_one_row_alone_declares_a_fact(nos: str) -> None:
     """A key that is written out, such as `[ssh/ipv6]`, is an exception to the same path with a star."""
     rows = [re.compile(path_pattern(name)) for name in vocabulary_of(nos).rows]

@@ -193,7 +193,7 @@ def check_repeated_reads(system: str, pool: Sequence[Files], chance: random.Rand
 
 
 @pytest.mark.parametrize("system", ALL)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_device_is_read_as_in_a_new_process(system: str) -> None:
     check_repeated_reads(system, built_files(system)[:1], random.Random(system))
 

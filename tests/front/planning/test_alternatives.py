@@ -87,7 +87,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
     return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else plan_spec(spec)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", NAMES)
 def test_listed_alternatives_equal_a_brute_force_search(name: str) -> None:
     _, pool, fabric_of = planned(name)
@@ -110,7 +110,7 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
 
 
 @pytest.mark.parametrize("refuses", [2, 3, 5])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_rejected_shape_hides_no_alternative(refuses: int) -> None:
     _, pool, fabric_of = planned("a last unit in part")
 
@@ -122,7 +122,7 @@ def test_rejected_shape_hides_no_alternative(refuses: int) -> None:
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
-@pytest.mark.spread(16)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", NAMES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
     _, pool, fabric_of = planned(name)
@@ -159,7 +159,7 @@ def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["one unit", "a last unit in part", "two ports to a NIC", "three tiers"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
     _, pool, fabric_of = planned(name)
     for each in pool[::3]:
@@ -188,7 +188,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text, pool, fabric_of = planned(name)
     for each in find_alternatives(pool, fabric_of, AnyNos()).best:

@@ -371,7 +371,7 @@ def test_a_fabric_without_tenants_has_none() -> None:
     assert tor.bgp.aggregates != ()
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", [nos for nos in tenanted.EXPRESSED if nos != "frr"])
 def test_a_spec_with_tenants_builds_on_every_system_that_has_them(nos: str, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"

@@ -201,7 +201,7 @@ def check_told(loaded: Loaded, source: bytes) -> None:
         assert len(each.message) < 400, shown
 
 
-@pytest.mark.spread(16)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("family", "step"),
     [*((name, STEPS.get(name, 1)) for name in FAMILIES),

@@ -124,7 +124,7 @@ def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
     return found
 
 
-@pytest.mark.spread(26)
+@pytest.mark.spread
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_diff_push_and_migrate_give_a_change_the_same_impact(nos: str, change: str) -> None:
@@ -200,7 +200,7 @@ FABRICS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", FABRICS)
 def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) -> None:
     fabric = compile_text(FABRICS[name]).fabric
@@ -240,7 +240,7 @@ def upgrade_of(fabric: Fabric, name: str) -> UpgradeRequest:
 TEXTS = [(kind, nos) for kind, edits in HARMFUL.items() for nos in edits]
 
 
-@pytest.mark.spread(24)
+@pytest.mark.spread
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
 def test_diff_and_push_give_a_changed_line_the_same_impact(kind: str, nos: str, tmp_path: Path) -> None:
     """A changed line counts in a push as in a review, also where no statement describes it."""
@@ -271,7 +271,7 @@ NOT_SEEN = {
 """Texts that differ from a tree in nothing that `verify` can compare."""
 
 
-@pytest.mark.spread(57)
+@pytest.mark.spread
 @pytest.mark.parametrize(("kind", "nos"), TEXTS)
 def test_verify_reports_a_running_text_that_diff_rates(kind: str, nos: str) -> None:
     """A change that a review rates as harmful is a finding when a switch runs it."""
@@ -305,7 +305,7 @@ READABLE = {
 """The secrets that a system prints as they were entered; others may be the same in a form of the device."""
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_push_and_verify_find_a_secret_that_is_another_one(nos: str) -> None:
     plain = spec_with_services(nos)

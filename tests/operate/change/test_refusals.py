@@ -112,7 +112,7 @@ def rounds_of(text: str) -> list[list[str]]:
         (("su001-tor1a", "su001-tor2a", "spine01a"), "75%", 1),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_maintain_accepts_the_rounds_that_its_refusal_lists(
     spec: Path, fabricc: Run, devices: tuple[str, ...], keep: str, count: int
 ) -> None:

@@ -87,7 +87,7 @@ def serve_files(nos: str, files: dict[str, str], patch: pytest.MonkeyPatch) -> N
         patch.setattr(linux_switch, "linux_switch", change_server(put, linux_switch.linux_switch))
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", DEVICES)
 def test_collected_files_are_audited_as_the_running_configuration(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

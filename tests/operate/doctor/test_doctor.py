@@ -144,7 +144,7 @@ def other_identity(far: Device, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("nos", DEVICES)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_switch_is_logged_in_to_and_its_release_compared(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,7 +146,7 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwit
     assert switch.text("startup") == NEW
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("saved", [None, "{}\n", "[]\n"])
 def test_a_switch_that_was_never_saved_takes_its_first_commit(
     switch: LinuxSwitch, driver: Any, saved: str | None
@@ -168,7 +168,7 @@ def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) ->
     assert switch.text("running.json") == OLD
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(("seconds", "time_argument"), [(1, "1m"), (60, "1m"), (61, "2m"), (600, "10m")])
 def test_the_confirmation_time_is_in_whole_minutes(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, time_argument: str
@@ -223,7 +223,7 @@ def test_a_commit_that_did_not_arrive_is_reported(switch: LinuxSwitch, driver: A
     assert switch.text("running.json") == OLD
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("method", "text"), [("confirm_commit", NEW), ("rollback", OLD)])
 def test_a_lost_confirmation_is_completed(
@@ -251,7 +251,7 @@ def test_a_lost_answer_to_the_save_is_requested_again(
     assert switch.text("running.json") == switch.text("startup") == NEW
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("method", ["confirm_commit", "rollback"])
 def test_a_confirmation_names_its_revision_and_is_waited_for(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, method: str
@@ -344,7 +344,7 @@ def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: 
     assert switch.text("running.json").strip() == theirs
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("words", "sudo", "allowed"),
     [

@@ -28,7 +28,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("nos", "file", "name"), WRITTEN)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_the_file_and_the_reason_are_reported(nos: str, file: str, name: str, tmp_path: Path) -> None:
     with linux_switch(
         tmp_path, nos, json.dumps({"PORT": {}}) if nos == "sonic" else "- header: {}\n", "hostname old\n"

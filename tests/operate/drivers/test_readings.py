@@ -79,7 +79,7 @@ def find_grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str,
 
 
 @pytest.mark.parametrize("nos", SERVERS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_counters_are_returned_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
     first, second = PORTS[nos]
     with open_driver(tmp_path, nos) as (server, driver):

@@ -259,7 +259,7 @@ def test_rejected_updates_reload_only_with_permission(switch: LinuxSwitch) -> No
         (("/usr/bin/python3", "-u", "/usr/lib/ztp/ztp-engine.py"), ""),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_foreign_update_is_a_hold_while_it_runs(
     switch: LinuxSwitch, driver: Any, words: tuple[str, ...], update: str
 ) -> None:

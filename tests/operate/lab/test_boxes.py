@@ -170,7 +170,7 @@ def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, d
     f"MAX_FDS=1024 touch /var/cache/{MARK}", f'bgpd_options="-A 127.0.0.1 -M /var/cache/{MARK}.so"',
     "zebra_options='-u root'", "MAX_FDS=x", f"bgpd_wrap=/var/cache/{MARK}", ". /etc/profile", "bgpd_options=-A",
 ])  # fmt: skip
-@pytest.mark.spread(5)
+@pytest.mark.spread
 def test_a_daemons_file_with_a_command_is_refused_and_runs_nothing(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:

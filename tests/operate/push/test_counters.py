@@ -94,7 +94,7 @@ def test_push_lists_missing_counters_before_it_starts(network: Network) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--plan",), ("--dry-run",)])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:

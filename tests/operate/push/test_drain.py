@@ -90,7 +90,7 @@ def test_a_box_without_sessions_has_nothing_to_drain(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(
     tmp_path: Path, nos: str, runs: str, wanted: str
 ) -> None:
@@ -106,7 +106,7 @@ def test_a_switch_of_other_address_families_is_drained_in_each_that_it_runs(
     ],
 )
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_switch_whose_links_have_no_addresses_is_drained_in_each_family_that_it_runs(
     tmp_path: Path, nos: str, runs: str, wanted: str
 ) -> None:

@@ -41,7 +41,7 @@ def require_clean(network: Network, *runs: CompletedProcess[str]) -> None:
             require_hidden(path.read_bytes().decode("latin-1"))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("format_", ["text", "json"])
 @pytest.mark.parametrize(
     ("method", "count", "status"),

@@ -77,7 +77,7 @@ def make_key(folder: Path, name: str = "key", passphrase: str = "") -> Path:
 
 
 @pytest.mark.parametrize("nos", STATING)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_an_account_that_the_configuration_does_not_have_is_refused(made: Made, nos: str) -> None:
     assert "no account operator" in lockout_refusal(made(nos), username="operator", password=PASSWORD)
 
@@ -88,7 +88,7 @@ def test_a_password_fits_no_account_of_a_key_alone(made: Made, nos: str) -> None
 
 
 @pytest.mark.parametrize("nos", STATING)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_remote_login_servers_are_noted_and_pass_the_lockout_check(made: Made, nos: str) -> None:
     (reported,) = find_lockouts(made(nos, SERVERS), username="operator", password=PASSWORD)
     assert (reported.code, reported.severity) == ("FAB9161", Severity.NOTE)
@@ -162,7 +162,7 @@ def test_a_transport_that_the_configuration_does_not_serve_is_refused(made: Made
 
 
 @pytest.mark.parametrize("nos", ALL)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_an_address_that_may_not_log_in_is_refused(
     made: Made, nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,7 +209,7 @@ def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
 
 @pytest.mark.parametrize("where", ["load_replace_candidate 2 after", "commit_config 1 before"])
 @pytest.mark.parametrize("change", [HITLESS, DISRUPTIVE])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, where: str, change: str) -> None:
     """Another machine has committed the same tree, or the same drain, after this one read the switch."""
     network.edit(change)

@@ -84,7 +84,7 @@ def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> Non
         pytest.param(matrix.Case("committed", "commit_config", 1, "after", "sick"), marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp_path: Path) -> None:
     row = matrix.play(case, tmp_path / "case")
     assert row.wrong == ""

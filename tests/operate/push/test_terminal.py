@@ -110,7 +110,7 @@ def test_interrupt_prints_what_was_done(network: Network) -> None:
     assert "━" not in shown, "no bar is left"
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("where", ["full device", "closed pipe", "closed"])
 def test_run_ends_once_when_output_fails(network: Network, where: str, unbuffered: str) -> None:
@@ -156,7 +156,7 @@ def test_run_ends_once_when_output_fails(network: Network, where: str, unbuffere
     assert [run["outcome"] for run in runs] == ["done"]
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("sign", ["interrupt", "hangup"])
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
 @pytest.mark.slow

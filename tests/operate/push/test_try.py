@@ -60,7 +60,7 @@ def left_behind(server: Any) -> object:
     return (names & {"lock", "config_db.json", "startup.yaml"}) or (server.root / "pending").exists()
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Bench) -> None:
     before = switch.running()
     assert "takes all" in switch.push("--try", status=0)
@@ -79,7 +79,7 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
     assert (switch.running(), switch.state(), bool(left_behind(switch.server))) == (before, "", False)
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_candidate_is_discarded_after_every_failure(switch: Bench, error: type[BaseException]) -> None:
     def strike(*_: object, **__: object) -> None:

@@ -173,7 +173,7 @@ def lldp_port_name(source: BuiltTree, nos: str, device: str, port: str) -> str:
     return str(planned[f"interface[{port}]/alias"]) if nos == "sonic" else port
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", DEVICES)
 def test_crossed_cables_are_found_through_the_driver(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

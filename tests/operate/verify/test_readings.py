@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", SERVERS)
 def test_next_hops_are_compared_and_counters_shown(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -76,7 +76,7 @@ def asking(
         silence.over.set()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_verify_tries_a_silent_switch_once(asking: tuple[BuiltTree, str, Access, Silence]) -> None:
     source, name, access, silence = asking
     report = verify(source, access, only=[name])
@@ -85,7 +85,7 @@ def test_verify_tries_a_silent_switch_once(asking: tuple[BuiltTree, str, Access,
     assert report.exit_status == 3
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_collect_tries_a_silent_switch_once(
     asking: tuple[BuiltTree, str, Access, Silence], tmp_path: Path
 ) -> None:

@@ -377,7 +377,7 @@ MOVES = {
 }
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize(("former", "now"), MOVES.values(), ids=MOVES)
 def test_a_moved_spec_is_compared_with_the_one_that_it_was(
@@ -403,7 +403,7 @@ def test_a_moved_spec_is_compared_with_the_one_that_it_was(
         assert code in out, code
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("manifest", ["{}", '{"made_by": "fabricc"}'])
 def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     repository: Repository, fabricc: Callable[..., Ran], manifest: str
@@ -610,7 +610,7 @@ def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Ca
     assert "FAB903" not in out
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("committed", [True, False])
 def test_another_cluster_in_the_place_of_a_moved_one_is_not_the_same_under_another_name(
     repository: Repository, fabricc: Callable[..., Ran], committed: bool
@@ -813,7 +813,7 @@ def test_a_submodule_in_the_place_of_the_folder_stops(
     assert "submodule" in err
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("place", ["worktree", "detached", "subfolder", "fork"])
 @pytest.mark.slow
 def test_unusual_checkouts_find_the_same_base(

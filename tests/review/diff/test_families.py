@@ -55,7 +55,7 @@ def compare_switches(folder: Path, model: str, nos: str, before: str, after: str
 
 
 @pytest.mark.parametrize(("model", "nos"), SYSTEMS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_family_next_to_the_first_is_hitless_on_switches_and_its_end_is_not(
     tmp_path: Path, model: str, nos: str
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_family_next_to_the_first_is_hitless_on_switches_and_its_end_is_not(
 
 
 @pytest.mark.parametrize(("model", "nos"), SYSTEMS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_family_more_on_an_unnumbered_session_is_agreed_in_a_new_one(
     tmp_path: Path, model: str, nos: str
 ) -> None:

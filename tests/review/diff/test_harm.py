@@ -37,7 +37,7 @@ SPREAD = 4
 """The ordinary run tries one kind of four on each system, another one on each; the slow run tries them all."""
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "share", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, SPREAD))]
 )
@@ -56,7 +56,7 @@ def test_a_harmful_change_of_all_switches_is_never_low(nos: str, share: int) -> 
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_harmless_change_is_never_red(nos: str) -> None:
     risks = {kind: review.risk for kind, review in try_edits(nos, HARMLESS.items()) if review}
     assert len(risks) >= 6
@@ -87,7 +87,7 @@ SAME = {
 """Changes that every reader understands."""
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", SAME)
 def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_path: Path) -> None:
     found = {nos: review_effect(review_edit(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}
@@ -147,7 +147,7 @@ def write_overlay(folder: Path, nos: str, text: str = "", *, removes: str = "", 
 
 
 @pytest.mark.parametrize("nos", LINES)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_uninterpreted_overlay_line_has_the_highest_impact(nos: str, tmp_path: Path) -> None:
     review = compare_specs(
         write_overlay(tmp_path / "base", nos), write_overlay(tmp_path / "head", nos, LINES[nos][1])
@@ -194,7 +194,7 @@ REMOVALS = {
 }
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", REMOVALS)
 def test_the_review_lists_what_the_proof_of_the_newer_side_alone_finds(nos: str, tmp_path: Path) -> None:
     text, code = REMOVALS[nos]

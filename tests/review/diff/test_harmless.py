@@ -38,7 +38,7 @@ def test_there_are_forty_harmless_kinds() -> None:
     assert len(TEXTS) + len(SPECS) + len(EDITS.keys() - TEXTS.keys()) >= 40
 
 
-@pytest.mark.spread(6)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "share", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, SPREAD))]
 )
@@ -69,19 +69,19 @@ def _reviewed_spec(folder: Path, nos: str, edits: dict[str, object], kind: str) 
 
 
 @pytest.mark.parametrize(("kind", "nos"), _spread_cases({**SPECS}))
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_a_harmless_edit_of_a_spec_is_never_red(kind: str, nos: str, tmp_path: Path) -> None:
     review = _reviewed_spec(tmp_path, nos, {**SPECS}, kind)
     assert review.risk in ("none", "low"), [line.statement for group in review.groups for line in group.lines]
 
 
 @pytest.mark.parametrize(("kind", "nos"), _spread_cases({**HARMFUL_SPECS}))
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_harmful_edit_of_a_spec_among_harmless_ones_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
     assert _reviewed_spec(tmp_path, nos, {**HARMFUL_SPECS}, kind).risk in ("medium", "high")
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("kind", "nos"), [(kind, nos) for kind, systems in DISGUISED.items() for nos in systems]
 )

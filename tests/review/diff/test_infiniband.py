@@ -121,7 +121,7 @@ def words_of(review: Review) -> str:
     return json.dumps(as_json(review))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_has_the_same_review_from_specs_and_from_trees(
     repo: Path, tmp_path: Path, name: str
@@ -212,7 +212,7 @@ def test_real_guids_in_place_of_placeholders_are_hitless_and_others_are_not(
         ("nccl.conf.j2", "export PATH=/tmp", "text"),
     ],
 )  # fmt: skip
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_lines_of_own_templates_are_reviewed(
     repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str, line: str, subject: str
 ) -> None:

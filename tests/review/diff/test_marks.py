@@ -32,7 +32,7 @@ def review_class(folder: Path, nos: str, before: str, after: str) -> Review:
     return compare_specs(paths[0], paths[1])
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", MODELS)
 @pytest.mark.parametrize(
     ("before", "after"),
@@ -59,7 +59,7 @@ def test_unsent_code_points_are_hitless(tmp_path: Path, nos: str, before: str, a
         ("[26, 34, 40], sends: 34", "[26, 40], sends: 26"),
     ],
 )
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_sent_code_points_are_rated_as_traffic_loss(tmp_path: Path, before: str, after: str) -> None:
     review = review_class(tmp_path, "sonic", before, after)
     assert (review.impact, review.gpus_affected) == (Impact.TRAFFIC_LOSS, 16)

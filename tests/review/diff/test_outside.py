@@ -40,7 +40,7 @@ def list_statements(review: Review) -> set[tuple[str, str, str | None, str | Non
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path: Path, nos: str) -> None:
     review = review_party(tmp_path, nos, "[0.0.0.0/0, 198.18.0.0/16, 203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.HITLESS, "low", 0)
@@ -53,7 +53,7 @@ def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path:
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) -> None:
     review = review_party(tmp_path, nos, "[0.0.0.0/0]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)
@@ -63,7 +63,7 @@ def test_a_prefix_that_leaves_is_lost_to_every_host(tmp_path: Path, nos: str) ->
 
 
 @pytest.mark.parametrize("nos", MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_default_route_that_leaves_is_lost_too_though_no_host_has_it(tmp_path: Path, nos: str) -> None:
     review = review_party(tmp_path, nos, "[203.0.113.0/24 le 28]")
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.TRAFFIC_LOSS, "high", 16)

@@ -107,7 +107,7 @@ POOL = ("{family: dual}", "{family: dual, hosts: 10.192.0.0/11}")
         ("", "", 0),
     ],
 )
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_the_policy_in_the_older_spec_counts(
     bench: Bench, fabricc: Callable[..., tuple[int, str, str]], base: str, head: str, expected: int
 ) -> None:

@@ -107,19 +107,19 @@ def _review_hosts(folder: Path, file: str, pattern: str, new: str) -> Review:
     )
 
 
-@pytest.mark.spread(9)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", HARMFUL_HOST_FILES)
 def test_a_harmful_edit_of_a_host_file_is_red(kind: str, tmp_path: Path) -> None:
     assert _review_hosts(tmp_path, *HARMFUL_HOST_FILES[kind]).risk == "high"
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", HARMLESS_HOST_FILES)
 def test_a_harmless_edit_of_a_host_file_is_not_red(kind: str, tmp_path: Path) -> None:
     assert _review_hosts(tmp_path, *HARMLESS_HOST_FILES[kind]).risk in ("none", "low")
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", JOB_FILES)
 def test_two_trees_that_differ_beside_their_devices_say_so(kind: str, tmp_path: Path) -> None:
     path, role = JOB_FILES[kind]
@@ -225,7 +225,7 @@ def _review_tenants(folder: Path, edit: Edit) -> Review:
     )
 
 
-@pytest.mark.spread(11)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", HARMFUL_TENANTS)
 def test_a_harmful_overlay_about_tenants_is_red(kind: str, tmp_path: Path) -> None:
     review = _review_tenants(tmp_path, HARMFUL_TENANTS[kind])
@@ -234,7 +234,7 @@ def test_a_harmful_overlay_about_tenants_is_red(kind: str, tmp_path: Path) -> No
     assert [each.code for each in violations] == ["FAB9012"]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", HARMLESS_TENANTS)
 def test_a_harmless_overlay_about_tenants_is_not_red(kind: str, tmp_path: Path) -> None:
     assert _review_tenants(tmp_path, HARMLESS_TENANTS[kind]).risk == "low"

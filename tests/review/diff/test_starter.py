@@ -134,7 +134,7 @@ def use_stand_in(forge: Forge) -> None:
         pytest.param("approvals[bot]", APP, True, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     forge: Forge, login: str, kind: str, counts: bool
 ) -> None:
@@ -382,7 +382,7 @@ def without_lock(author: Path) -> None:
     git(author, "rm", "-q", "fabricc.lock")
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "attack",
     [
@@ -477,7 +477,7 @@ def test_foreign_comment_with_the_marker_is_not_edited(forge: Forge) -> None:
         assert len(forge.state["comments"]) == 5
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("forged", ["no marker", "another spec", "a link", "too large"])
 def test_an_artifact_that_is_no_review_is_not_posted(forge: Forge, forged: str) -> None:
     out = forge.work / "out"

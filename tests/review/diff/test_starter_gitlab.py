@@ -351,7 +351,7 @@ def test_gitlab_counts_a_label_that_was_set_on_the_commit_that_is_the_head(
         pytest.param(8, 40, "service_account_ok", True, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_gitlab_counts_labels_of_people_who_may_write_and_are_not_the_author(
     forge: Forge, gitlab: GitLab, user: int, level: int | None, bot: str | None, counts: bool
 ) -> None:

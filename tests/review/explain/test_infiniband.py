@@ -107,7 +107,7 @@ def test_what_a_fabric_has_is_explained_by_name(tree: Path, name: str, kind: str
     "file", ["subnets/a/etc/opensm/opensm.conf", "subnets/a/etc/opensm/partitions.conf",
              "subnets/a/var/cache/opensm/guid2lid", "hosts/su001-host01/etc/nccl.conf"],
 )  # fmt: skip
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_every_line_of_a_file_is_explained_and_an_edited_one_is_reported(tree: Path, file: str) -> None:
     path = tree / file
     lines = path.read_text().splitlines()

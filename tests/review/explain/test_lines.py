@@ -62,7 +62,7 @@ def explain_text(subject: Subject, texts: Texts, text: str) -> Explanation:
     raise AssertionError(text)
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize("nos", [*(name for name, _ in MODELS), "host"])
 def test_explain_describes_every_line(nos: str) -> None:
     subject = subject_on(nos)

@@ -71,7 +71,7 @@ def has_rule_and_origin(statement: Statement) -> bool:
         for name in INVENTORIES
     ],
 )
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
     known = plan_inventory(name)
     explainer = Explainer(known)

@@ -127,7 +127,7 @@ def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: P
     assert chromium.ask(CONTRAST) == []
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, page: Path, scheme: str) -> None:
@@ -181,7 +181,7 @@ def test_rows_are_filtered_by_what_is_typed(chromium: Chromium, page: Path) -> N
     assert all("cables." in key for key in shown)
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_no_foreign_script_or_style_runs(chromium: Chromium, page: Path, tmp_path: Path) -> None:
     """The content policy stops a script that the escaping misses."""
     planted = "<script>document.title = 'owned'</script><img src='x' onerror=\"document.title = 'owned'\">"

@@ -96,7 +96,7 @@ def full_switch(model: SwitchModel, breakout: Breakout) -> Switch:
     return replace(sample, ports=ports, bgp=replace(sample.bgp, sessions=()))
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @needs_models
 @pytest.mark.parametrize("release", [quick_or_slow(release) for release in CUMULUS.releases])
 def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ DEVICE_DEFAULTS = {
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> None:
     found = try_changes(name, release, step)
     survivors = [mutant for mutant, lines in found if not lines]
@@ -55,7 +55,7 @@ def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> N
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> None:
     text = CUMULUS.render(variant(name, release))[FILE]
     lines = text.split("\n")
@@ -63,7 +63,7 @@ def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> 
     assert {(keys_above(text, at)[0], lines[at - 1].strip()) for at in survivors} <= DEVICE_DEFAULTS
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> None:
     """Of 100 changed keys and values, 99 are reported at their line, in addition to other findings."""
@@ -72,7 +72,7 @@ def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> No
     assert len(elsewhere) <= 0.01 * len(noted), elsewhere
 
 
-@pytest.mark.spread(2)
+@pytest.mark.spread
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_block_that_lacks_something_is_named(name: str, release: str, step: int) -> None:
     """A rule, a port or a profile that lacks a part is named by a line of its own, or by the key above it."""

@@ -162,7 +162,7 @@ there = pytest.mark.skipif(
 
 @there
 @pytest.mark.parametrize("source", MOST_UNKNOWN)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_configurations_of_others_are_understood(source: str) -> None:
     whole = corpora.Share()
     for files in corpora.devices("eos", source).values():

@@ -30,7 +30,7 @@ def is_equivalent(line: str, index: int) -> bool:
 @pytest.mark.parametrize(
     "name", ["trident-dual", "trident-dual-unnumbered", "sand-drained", "trident-settings", "sand-settings"]
 )
-@pytest.mark.spread(1)
+@pytest.mark.spread
 def test_no_changed_word_survives(name: str, step: int) -> None:
     switch = variant(name)
     text = EOS.render(switch)[FILE]
@@ -67,7 +67,7 @@ def test_a_changed_value_shows_on_its_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["trident-dual", "trident-unnumbered", "sand-numbered"])
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_no_missing_line_goes_unnoticed(name: str) -> None:
     switch = variant(name)
     text = EOS.render(switch)[FILE]

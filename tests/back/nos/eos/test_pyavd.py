@@ -450,7 +450,7 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("choice", [*CHOICES, "settings"])
 def test_arista_s_renderer_writes_the_same_lines(family: str, choice: str) -> None:

@@ -36,7 +36,7 @@ def check_syntax(text: str, folder: Path) -> str:
     return f"{result.returncode} {result.stdout}{result.stderr}".strip()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread
 @pytest.mark.skipif(
     shutil.which("vtysh") is None or os.geteuid() != 0, reason="needs vtysh (package frr) and root"
 )
@@ -75,7 +75,7 @@ def pairs() -> Iterator[Pairs]:
 
 @needs_frr
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_the_running_configuration_states_the_planned_facts(name: str, pairs: Pairs) -> None:
     for box in pairs[name]:
         running = box.vtysh("show running-config")
@@ -87,7 +87,7 @@ def test_the_running_configuration_states_the_planned_facts(name: str, pairs: Pa
 
 @needs_frr
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_frr_reload_finds_nothing_to_change(name: str, pairs: Pairs) -> None:
     assert pairs[name][0].reload_differences() == ""
 
@@ -108,7 +108,7 @@ def show_routes(box: Box, family: str) -> dict[str, list[dict[str, object]]]:
 
 @needs_frr
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.spread(4)
+@pytest.mark.spread
 def test_the_spine_learns_the_aggregate_and_not_the_links(name: str, pairs: Pairs) -> None:
     tor, spine = pairs[name]
     wanted = {"ipv4": {"10.0.0.0/26", "10.128.0.1/32"}}

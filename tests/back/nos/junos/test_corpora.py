@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("source", MOST_UNKNOWN)
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_most_statements_of_others_are_understood(source: str) -> None:
     whole = corpora.Share()
     for files in corpora.devices("junos", source).values():

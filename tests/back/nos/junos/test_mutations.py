@@ -66,7 +66,7 @@ def end(lines: list[str], at: int) -> int:
 
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) -> None:
     switch = variant(name)
     text = JUNOS.render(switch)[FILE]
@@ -85,7 +85,7 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_no_missing_statement_goes_unnoticed(name: str) -> None:
     switch = variant(name)
     text = JUNOS.render(switch)[FILE]

@@ -46,7 +46,7 @@ def build(folder: Path, name: str) -> tuple[int, Path]:
 
 
 @pytest.mark.parametrize("name", FABRICS)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_fabric_builds_and_is_proved(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, tree = build(tmp_path, name)
     reported = capsys.readouterr()

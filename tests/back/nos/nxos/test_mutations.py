@@ -45,7 +45,7 @@ def format_share(named: int, of: int, what: str) -> str:
 
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MUTATED)
-@pytest.mark.spread(1)
+@pytest.mark.spread
 def test_a_changed_word_is_found_on_its_line(name: str, step: int) -> None:
     switch = variant(name)
     text = NXOS.render(switch)[FILE]
@@ -83,7 +83,7 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("name", MUTATED)
-@pytest.mark.spread(2)
+@pytest.mark.spread
 def test_a_missing_line_is_found_in_its_block(name: str) -> None:
     switch = variant(name)
     text = NXOS.render(switch)[FILE]

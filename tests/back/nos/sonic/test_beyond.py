@@ -190,7 +190,7 @@ corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are n
 
 @corpora
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.spread(5)
+@pytest.mark.spread
 def test_configurations_of_others_are_understood(source: str) -> None:
     every = Share()
     for files in devices("sonic", source).values():

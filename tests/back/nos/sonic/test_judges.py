@@ -78,7 +78,7 @@ def write_switches(folder: Path, release: str, switches: dict[str, Switch]) -> l
     return files
 
 
-@pytest.mark.spread(3)
+@pytest.mark.spread
 @needs_yang
 @pytest.mark.parametrize("release", SONIC.releases)
 def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_path: Path) -> None:

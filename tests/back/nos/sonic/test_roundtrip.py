@@ -143,7 +143,7 @@ def sample_rows(rows: dict[str, dict[str, Any]], every: bool) -> list[str]:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
@@ -160,7 +160,7 @@ def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
-@pytest.mark.spread(3)
+@pytest.mark.spread
 def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
     """A port without `admin_status` is down, which the unused ones are anyway."""
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
@@ -178,7 +178,7 @@ def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
-@pytest.mark.spread(1)
+@pytest.mark.spread
 def test_a_missing_row_or_table_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
