@@ -51,6 +51,7 @@ def alter_switch(every: list[dict[str, str | int]], chance: random.Random) -> No
         facts[side + leaf] = chance.choice(LEAVES[leaf])
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("seed", range(4))
 def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance, different = random.Random(seed), set()

@@ -423,6 +423,7 @@ OUTSIDE: dict[str, tuple[str, dict[str, Plant]]] = {
 """Faults of links outside."""
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("nos", "dual"), [(nos, dual) for nos in EXPRESSED for dual in (False, True)])
 def test_outside_parties_of_tenants_as_planned_break_no_rule(nos: str, dual: bool) -> None:
     """Break no rule with both families either, of which two parties use one alone."""

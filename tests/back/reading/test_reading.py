@@ -467,6 +467,7 @@ LINES = st.builds(
 )
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     "syntax", ["indented", "nested", "assignments", "braces", "commands", "parse_structured_text"]
 )

@@ -685,6 +685,7 @@ def templates(repository: Repository) -> Path:
 _OWN = ("diff", "cluster.yaml", "--base", "main", "--format", "json", "--templates", "own")
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("committed", [True, False])
 def test_each_side_is_rendered_with_the_templates_of_its_revision(
     repository: Repository, templates: Path, fabricc: Callable[..., Ran], committed: bool

@@ -66,6 +66,7 @@ def test_classes_change_nothing_but_the_time(
     assert quick == thorough
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("kind", ["host", "spine", "core"])
 def test_one_of_a_class_speaks_for_the_ports_that_a_cable_change_disturbs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

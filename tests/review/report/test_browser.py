@@ -134,6 +134,7 @@ def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, page: Pat
     assert chromium.violations(page, scheme) == []
 
 
+@pytest.mark.spread
 def test_print_shows_everything_that_is_folded_and_fits_the_sheet(chromium: Chromium, page: Path) -> None:
     chromium.show(page, width=703, scheme="dark", media="print")  # A4 less its margins, at 96 dots an inch
     unseen = "(each) => !each.checkVisibility({contentVisibilityAuto: true})"

@@ -140,6 +140,7 @@ def test_the_judge_knows_the_renames(written_for: str, judged_by: str, tmp_path:
     assert run_judge(judged_by, files).returncode == 1
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("name", "breakout"), CASES, ids=lambda value: str(value) if isinstance(value, str) else ""
 )
