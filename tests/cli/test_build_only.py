@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from benchmarks.specs import MILLION
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
@@ -15,8 +17,6 @@ from tests.cli.test_build import tree_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
     from fabricc.fabric.model import Switch
     from tests.cli.conftest import Ran
@@ -91,6 +91,7 @@ def test_a_name_of_no_device_a_tree_and_a_lock_that_is_behind_are_refused(
     assert tree_bytes(repo / "build/lab") == before
 
 
+@pytest.mark.slow
 def test_a_device_costs_the_same_in_a_larger_fabric(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a million GPUs, too, only what is named is expanded and proved."""
     (repo / "cluster.yaml").write_text(MILLION)

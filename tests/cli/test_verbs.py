@@ -582,6 +582,7 @@ def test_a_missing_catalog_file_is_reported_where_the_spec_names_it(repo: Path, 
     assert "cluster.yaml:11:5: error FAB2101: cannot read the catalog file gone.yaml: No such" in ran.err
 
 
+@pytest.mark.slow
 def test_no_page_of_the_catalog_is_in_the_notation_of_python() -> None:
     from fabricc.catalog.load import load_catalog
     from fabricc.cli.catalog import render_model

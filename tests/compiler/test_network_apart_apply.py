@@ -43,7 +43,6 @@ stage changed sh "$second/apply"
 
 @needs_networkd
 @pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.spread
 @pytest.mark.slow
 def test_the_script_of_one_spec_leaves_the_files_of_the_other_alone(other: str, tmp_path: Path) -> None:
     for folder, spec in (("rails", RAILS), ("other", OTHERS[other])):

@@ -199,6 +199,7 @@ def test_check_proves_a_built_tree_again(whole: Compiled, tree: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
@@ -209,7 +210,6 @@ def test_check_proves_a_built_tree_again(whole: Compiled, tree: Path) -> None:
         ("switches/storage-su001-tor1a/frr.conf", "router bgp", "router bgp 1 "),
     ],
 )
-@pytest.mark.spread
 def test_an_edit_in_a_further_network_is_found(
     whole: Compiled, tree: Path, tmp_path: Path, file: str, old: str, new: str
 ) -> None:

@@ -104,6 +104,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_ino for path in (out / "zone").rglob("*") if path.is_file()}
     write(spec.parent, DRAINED)
@@ -202,6 +203,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     assert bytes_of(out / "zone") == bytes_of(build_whole(tmp_path, spec, check=False)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "code"),
     [
@@ -212,7 +214,6 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
-@pytest.mark.spread
 def test_changed_tree_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, spoil: Callable[[Path], object], code: str | None
 ) -> None:
@@ -276,7 +277,6 @@ def test_records_of_another_version_are_ignored(
 @pytest.mark.parametrize(
     "more", [{"mtu": {"host": 4200}}, {"priorities": {"rdma": {"dscp": 24, "lossless": True}, "default": {}}}]
 )
-@pytest.mark.spread
 def test_change_of_every_device_is_built_completely(
     spec: Path, out: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:

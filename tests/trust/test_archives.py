@@ -151,13 +151,13 @@ def unrelated(tmp_path: Path, home: Path) -> Path:
     return top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [("cluster: lab", "cluster: other"), ("dscp: 26", "dscp: 34"), ("", "")],
     ids=["another cluster", "the same cluster, changed", "the same spec"],
 )
 @pytest.mark.parametrize("verb", ["diff", "migrate"])
-@pytest.mark.spread
 def test_an_archive_below_an_unrelated_repository_is_not_compared(
     unrelated: Path, verb: str, edit: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,6 +81,7 @@ def test_an_honest_tree_passes_and_nothing_is_written(
     assert sorted(path for path in repository.rglob("*") if ".git/" not in str(path)) == before
 
 
+@pytest.mark.slow
 def test_the_signature_of_a_tree_may_be_committed_next_to_it_and_no_link_of_its_name(
     repository: Path, check: Callable[..., Checked]
 ) -> None:

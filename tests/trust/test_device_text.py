@@ -150,7 +150,7 @@ def test_a_template_is_rejected_and_so_is_an_edited_tree(
     assert f"error {code}" in "".join(capsys.readouterr())
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("character", ["\r", "\ud800", "\0", "\x1b"])
 def test_a_template_that_computes_such_a_character_is_rejected(
     own: Path, capsys: pytest.CaptureFixture[str], character: str

@@ -164,7 +164,6 @@ PLANTED: dict[str, tuple[str, Sequence[str]]] = {
 }
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.slow
 def test_no_command_that_a_repository_names_runs(

@@ -253,6 +253,7 @@ def test_a_tree_whose_path_is_not_utf_8_has_a_run(tmp_path: Path) -> None:
         assert [(run.id, run.tree) for run in journal.runs()] == [(number, tree)]
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_removed_while_a_push_runs_is_written_again(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:

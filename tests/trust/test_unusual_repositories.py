@@ -362,7 +362,6 @@ def expected() -> dict[str, Verdict]:
     return {}
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("name", READABLE)
 @pytest.mark.slow
 def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
@@ -412,7 +411,6 @@ INDEXES = {
 }
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.slow
 def test_an_index_that_cannot_be_read_gives_no_verdict(

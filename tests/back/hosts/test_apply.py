@@ -235,7 +235,6 @@ def test_apply_makes_networkmanager_match_its_keyfiles(tmp_path: Path, variant: 
 
 @needs_networkd
 @pytest.mark.parametrize("variant", ["ubuntu-22.04", "ubuntu-24.04"])
-@pytest.mark.spread
 @pytest.mark.slow
 def test_networkd_files_are_those_of_netplan(tmp_path: Path, variant: str) -> None:
     seen = run_stages(

@@ -109,8 +109,8 @@ def assert_best(listed: Any, built: list[Candidate]) -> None:
     assert {each.candidate.measure() for each in listed} == front(built) | front(mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refuses", [2, 3, 5])
-@pytest.mark.spread
 def test_rejected_shape_hides_no_alternative(refuses: int) -> None:
     _, pool, fabric_of = planned("a last unit in part")
 
@@ -158,8 +158,8 @@ def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
             assert each.figures.optics == modules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one unit", "a last unit in part", "two ports to a NIC", "three tiers"])
-@pytest.mark.spread
 def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
     _, pool, fabric_of = planned(name)
     for each in pool[::3]:

@@ -143,8 +143,8 @@ def other_identity(far: Device, folder: Path) -> dict[str, Any]:
     return {**far.options, "alt_key_file": str(folder / "other")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", DEVICES)
-@pytest.mark.spread
 def test_a_switch_is_logged_in_to_and_its_release_compared(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

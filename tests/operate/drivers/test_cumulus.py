@@ -146,7 +146,7 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: LinuxSwit
     assert switch.text("startup") == NEW
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("saved", [None, "{}\n", "[]\n"])
 def test_a_switch_that_was_never_saved_takes_its_first_commit(
     switch: LinuxSwitch, driver: Any, saved: str | None
@@ -387,6 +387,7 @@ def test_refusals_are_napalms_and_without_secrets(switch: LinuxSwitch, driver: A
     assert switch.text("running.json") == OLD
 
 
+@pytest.mark.slow
 def test_two_sessions_do_not_meet(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     with switch.device.connect() as other, pytest.raises(SessionLockedException):

@@ -165,7 +165,6 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         yield Bench(nos, server, running, *plans)
 
 
-@pytest.mark.spread
 @pytest.mark.slow
 def test_a_factory_switch_is_pushed_to_grows_shrinks_and_goes_back(bench: Bench) -> None:
     with bench.server.device.connect(timeout=30, session="run-1") as driver:

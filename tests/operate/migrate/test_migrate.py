@@ -276,8 +276,8 @@ def ends(found: Migration, name: str) -> tuple[Fraction, set[str]]:
     return min(wave.kept for wave in order.waves), {at for wave in order.waves for at in wave.members}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("back", [False, True])
-@pytest.mark.spread
 def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path, back: bool) -> None:
     bare = FOUR.replace("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:")
     change = ("addressing: {fabric_links: unnumbered}\n", "")
@@ -365,7 +365,6 @@ def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tm
         ),
     ],
 )
-@pytest.mark.spread
 def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
     tmp_path: Path, pins: dict[str, int], change: tuple[str, str], names: list[str]
 ) -> None:
@@ -453,11 +452,11 @@ def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
     assert (stage.review.impact.label, stage.moves) == ("hitless", ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [("count: 4", "count: 4, reserved_ports: 1"), ("cluster: zone", "mtu: {host: 4200}\ncluster: zone")],
 )
-@pytest.mark.spread
 def test_change_that_needs_one_step_has_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
     assert [name for name, _, _ in list_stages(migrate_specs(tmp_path, change))] == ["wanted"]
 

@@ -29,6 +29,7 @@ def test_a_storm_on_the_canary_stops_the_push_there(network: Network) -> None:
     network.truthful(NEW)
 
 
+@pytest.mark.slow
 def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine02a", "open", 2, "after", "storm")

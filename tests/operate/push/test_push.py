@@ -260,6 +260,7 @@ def test_resumed_rollback_covers_unread_switches(network: Network) -> None:
     assert network.interval("spine01a") == "first"
 
 
+@pytest.mark.slow
 def test_resume_is_suggested_only_when_possible(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")

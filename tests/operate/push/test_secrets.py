@@ -113,6 +113,7 @@ def find_leaks(network: Network) -> list[str]:
         return [row[0] for row in base.execute("SELECT secret FROM apart").fetchall()]
 
 
+@pytest.mark.slow
 def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:

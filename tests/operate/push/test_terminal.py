@@ -156,7 +156,6 @@ def test_run_ends_once_when_output_fails(network: Network, where: str, unbuffere
     assert [run["outcome"] for run in runs] == ["done"]
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("sign", ["interrupt", "hangup"])
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
 @pytest.mark.slow

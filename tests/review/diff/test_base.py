@@ -120,6 +120,7 @@ def test_a_tag_with_the_name_of_a_branch_is_no_base(
         assert "'main' means refs/heads/main and refs/tags/main" in err
 
 
+@pytest.mark.slow
 def test_revisions_have_the_names_that_people_know(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -403,7 +404,7 @@ def test_a_moved_spec_is_compared_with_the_one_that_it_was(
         assert code in out, code
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("manifest", ["{}", '{"made_by": "fabricc"}'])
 def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     repository: Repository, fabricc: Callable[..., Ran], manifest: str
@@ -814,7 +815,6 @@ def test_a_submodule_in_the_place_of_the_folder_stops(
     assert "submodule" in err
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize("place", ["worktree", "detached", "subfolder", "fork"])
 @pytest.mark.slow
 def test_unusual_checkouts_find_the_same_base(

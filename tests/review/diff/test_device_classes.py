@@ -35,6 +35,7 @@ management: {network: 172.16.0.0/16}
 DRAIN = "overrides: {rack003-tor1a: {drain: true, cable_m: 5}}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inventory", "edits", "same", "alike"),
     [
@@ -51,7 +52,6 @@ DRAIN = "overrides: {rack003-tor1a: {drain: true, cable_m: 5}}\n"
         (ZONE, [("{family: dual}", "{family: dual}\nrouting: {asn_base: 4210000000}")], "", False),
     ],
 )
-@pytest.mark.spread
 def test_classes_change_nothing_but_the_time(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, inventory: str, edits: list[Edit], same: str, alike: bool
 ) -> None:

@@ -78,7 +78,6 @@ def change_tree(repository: Repository) -> str:
     [change_spec, change_lock, remove_spec, move_spec, add_spec, change_tree],
     ids=lambda c: c.__name__,
 )
-@pytest.mark.spread
 @pytest.mark.slow
 def test_diff_names_other_changed_clusters(
     repository: Repository, fabricc: Callable[..., Ran], change: Callable[[Repository], str]

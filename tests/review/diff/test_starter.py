@@ -382,7 +382,6 @@ def without_lock(author: Path) -> None:
     git(author, "rm", "-q", "fabricc.lock")
 
 
-@pytest.mark.spread
 @pytest.mark.parametrize(
     "attack",
     [

@@ -54,8 +54,8 @@ def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> N
     assert not [m for m in survivors if m.part == "key" and "route-map" in keys_above(text, m.line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
-@pytest.mark.spread
 def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> None:
     text = CUMULUS.render(variant(name, release))[FILE]
     lines = text.split("\n")

@@ -61,7 +61,6 @@ def find_complaints(
 
 
 @pytest.mark.slow
-@pytest.mark.spread
 @pytest.mark.parametrize("tree", SECTIONS)
 def test_the_models_accept_every_variant_and_ways_out(tree: str, models: Path, tmp_path: Path) -> None:
     texts = {name: JUNOS.render(variant(name))[FILE] for name in VARIANTS}
