@@ -151,7 +151,7 @@ def test_buffers_of_the_dynamic_model_are_read(tmp_path: Path) -> None:
                 "BGP_GLOBALS": None,
             },
             OF_FRR,
-            {"frr.conf/bfdd"},
+            {"frr.conf for bfdd"},
             "SYSTEM_DEFAULTS|software_bfd status is not stated",
         ),
         (
@@ -161,7 +161,7 @@ def test_buffers_of_the_dynamic_model_are_read(tmp_path: Path) -> None:
                 "DEVICE_METADATA": {"localhost": {"docker_routing_config_mode": "separated"}},
             },
             OF_FRR.replace(" neighbor Ethernet0 bfd\n", ""),
-            {"frr.conf/vtysh"},
+            {"frr.conf for vtysh"},
             "docker_routing_config_mode is separated",
         ),
     ],
@@ -304,7 +304,7 @@ def test_a_process_that_is_off_is_named(
 def test_frr_starts_a_daemon_for_any_word_but_no_and_0(word: str, starts: bool) -> None:
     """FRR's frrcommon.sh, `daemon_list`."""
     reading = FRR.read({"daemons": f"bfdd=yes\nbgpd={word}\n", "frr.conf": WITH_BFD.split(" neighbor")[0]})
-    assert ("unread[frr.conf/bgpd]" not in reading.facts) is starts
+    assert ("unread[frr.conf for bgpd]" not in reading.facts) is starts
 
 
 def test_a_stock_port_with_a_lane_of_another_port_is_reported(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def _state_stopped(reading: Reading, text: str) -> None:
             continue
         if facts.get(f"daemon[{daemon}]", unstated) == "no" and path in facts:
             place = lines.get(f"daemon[{daemon}]", attempts.get(daemon, lines[path]))
-            reading.put(f"unread[{FILE}/{daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
+            reading.put(f"unread[{FILE} for {daemon}]", f"{daemons.FILE} does not start {daemon}", *place)
 
 
 _LIKENESS = 0.7

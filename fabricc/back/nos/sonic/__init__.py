@@ -96,7 +96,7 @@ class Sonic:
                 raw, release = config_db.parse_json(document.text), config_db.schema_release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     place = config_db.find_condition(document.text, why) or (FRR_FILE, line)
-                    reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, *place)
+                    reading.put(f"unread[{FRR_FILE} for {consumer.split()[0]}]", why, *place)
                 for path, neighbor, why, keys in [*control_plane.find_dropped_bfd(raw, reading)]:
                     own = (config_db.FILE, config_db.line_of_keys(document.text, *keys)) if keys else None
                     reading.put(f"unread[BFD of {neighbor}]", why, *(own or reading.lines[path]))

@@ -251,7 +251,7 @@ def test_daemons_and_hashing_are_read_beside_frr_conf() -> None:
         "traffic.conf": "hash_config.sport = false\necmp_hash_seed = 7\n",
     }
     facts = CUMULUS.read({**FLAT, **more}).facts
-    assert facts["unread[frr.conf/bgpd]"] == "daemons does not start bgpd"
+    assert facts["unread[frr.conf for bgpd]"] == "daemons does not start bgpd"
     assert (facts["system/hash_seed"], facts["qos/setting[hash_config.sport]"]) == (7, "false")
     claims = {name: CUMULUS.found.takes(f"leaf1/{name}", text) for name, text in more.items()}
     assert {name: claim.file for name, claim in claims.items() if claim} == {name: name for name in more}

@@ -107,12 +107,15 @@ def test_a_device_that_has_all_services_on_differs_in_nothing() -> None:
             {"SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG"},
         ),
         ({"FEATURE": {"gnmi": {"state": "always_disabled"}}}, {"GNMI"}),
-        ({"FEATURE": {"bgp": {"state": "disabled"}}}, {"SYSTEM_DEFAULTS", "frr.conf/vtysh", "frr.conf/bfdd"}),
+        (
+            {"FEATURE": {"bgp": {"state": "disabled"}}},
+            {"SYSTEM_DEFAULTS", "frr.conf for vtysh", "frr.conf for bfdd"},
+        ),
         ({"FLEX_COUNTER_TABLE": {"PFCWD": {"FLEX_COUNTER_STATUS": "disable"}}}, {"PFC_WD"}),
         ({"FLEX_COUNTER_TABLE": {"QUEUE": {"FLEX_COUNTER_STATUS": "disable"}}}, {"FLEX_COUNTER_TABLE"}),
         (
             {"DEVICE_METADATA": {"localhost": {"docker_routing_config_mode": "separated"}}},
-            {"frr.conf/vtysh", "frr.conf/bfdd"},
+            {"frr.conf for vtysh", "frr.conf for bfdd"},
         ),
         (
             {"DEVICE_METADATA": {"localhost": {"buffer_model": "dynamic"}}},
@@ -144,8 +147,8 @@ def test_bfd_of_frr_without_a_bfdd_is_a_finding_on_its_line() -> None:
     tables = json.loads(files["config_db.json"])
     del tables["SYSTEM_DEFAULTS"]
     reading = SONIC.read({**files, "config_db.json": json.dumps(tables, indent=4)})
-    assert reading.facts["unread[frr.conf/bfdd]"] == "SYSTEM_DEFAULTS|software_bfd status is not stated"
-    file, line = reading.lines["unread[frr.conf/bfdd]"]
+    assert reading.facts["unread[frr.conf for bfdd]"] == "SYSTEM_DEFAULTS|software_bfd status is not stated"
+    file, line = reading.lines["unread[frr.conf for bfdd]"]
     assert file == "frr.conf"
     assert " bfd" in files["frr.conf"].splitlines()[line - 1]
 
@@ -156,5 +159,5 @@ def test_settings_that_an_older_release_ignores_are_findings() -> None:
     facts = SONIC.read({**files, "config_db.json": older}).facts
     assert {path: why for path, why in facts.items() if path.startswith("unread[")} == {
         f"unread[{table}]": "nothing in 202411 does"
-        for table in ("SYSTEM_DEFAULTS", "FLEX_COUNTER_TABLE", "SWITCH_TRIMMING", "frr.conf/bfdd")
+        for table in ("SYSTEM_DEFAULTS", "FLEX_COUNTER_TABLE", "SWITCH_TRIMMING", "frr.conf for bfdd")
     }
