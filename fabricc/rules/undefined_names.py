@@ -171,17 +171,21 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str
         for leaf, kind in _PORTS.items():
             if (named := values.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
+    missing = [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
+    unused = {
+        kind: sorted(each for each in names if (kind, each) not in uses) for kind, names in defined.items()
+    }
+    few = len(missing) <= _FEW
     return [
-        (kind, name, paths, _find_twin(name, [each for each in defined[kind] if (kind, each) not in uses]))
-        for (kind, name), paths in uses.items()
-        if name not in defined[kind]
+        (kind, name, paths, _find_twin(name, unused[kind]) if few else "") for kind, name, paths in missing
     ]
 
 
-_LIKENESS, _SUFFIX = 0.9, 4
+_LIKENESS, _SUFFIX, _FEW = 0.9, 4, 50
 
 
 def _find_twin(name: str, others: list[str]) -> str:
+    """Return the name that another one may be meant for; whoever lacks more than `_FEW` has them in another file."""
     longer = [each for each in others if each.startswith(name) and len(each) <= len(name) + _SUFFIX]
     return next(iter(longer or get_close_matches(name, others, 1, _LIKENESS)), "")
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (an edit is one line)
-"""A fault in the queues, maps and buffers of one SONiC switch is found at the line that has it."""
+"""A fault in the queues, maps, buffers or names of one switch is found at the line that has it."""
 
 from __future__ import annotations
 
@@ -137,3 +137,38 @@ def test_a_port_of_frr_without_an_address_is_found(tmp_path: Path) -> None:
     (found,) = find_faults(bare, tmp_path / "bare")
     assert found.code == "FAB9675"
     assert "swp1: a description, but no address" in found.message
+
+
+@pytest.mark.parametrize(("count", "twins"), [(3, 3), (2000, 0)])
+def test_unused_names_are_compared_with_a_few_missing_ones_alone(
+    tmp_path: Path, count: int, twins: int
+) -> None:
+    """A file that lacks many lists is a part of a configuration; the comparison of all pairs took minutes."""
+    lines = [
+        line
+        for n in range(count)
+        for line in (
+            f"ip prefix-list PL-HOSTS-{n:04d}x seq 10 permit 10.{n >> 8}.{n & 255}.0/24",
+            f"route-map RM{n} permit 10",
+            f"   match ip address prefix-list PL-HOSTS-{n:04d}",
+        )
+    ]
+    device = collect_texts(
+        tmp_path,
+        {
+            "lf1": {
+                "running-config.cfg": "\n".join(
+                    ["! device: lf1 (DCS-7060DX5-64S, EOS-4.32.1F)", "hostname lf1", *lines, ""]
+                )
+            }
+        },
+    )["lf1"]
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = [
+        each
+        for rule in undefined_names.RULES
+        if isinstance(rule, SwitchRule)
+        for each in rule.findings(statement, sessions_of(statement))
+    ]
+    assert sum("nothing uses the prefix list" in each.message for each in found) == twins
+    assert sum("which is nowhere defined" in each.message for each in found) == count
