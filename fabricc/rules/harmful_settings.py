@@ -1,4 +1,7 @@
-"""Find settings of one switch that by themselves keep its sessions, routes, kernel or log server from their purpose."""
+"""Find settings of one switch that by themselves keep sessions, routes, kernel or log server from their purpose.
+
+Or that its system rejects for a misspelled word.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
+from fabricc.back.nos.unread_lines import is_doubtful, misspelled_words, unapplied_group
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.facts.frame import PORT
+from fabricc.facts.frame import PORT, parts_of
 from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
@@ -22,6 +26,7 @@ from fabricc.rules.forwarding import IDLE, STILL
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
+from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -334,6 +339,56 @@ def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
 
 
+def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report words that are nearly one of the system's, so that it rejects the line or what is below it."""
+    device, seen = statement.device, set[tuple[str, int]]()
+    unread = any(is_doubtful(device.system, text) for *_, text in device.unknown)
+    loose = {*_doubtful_settings(statement), *(device.ignorable if unread else ())}
+    if not unread and not loose:
+        return
+    for file, (line, wrong, right) in misspelled_words(device.system, device.files, device.unknown, loose):
+        if (file, line) not in seen:
+            seen.add((file, line))
+            message = f"{device.name}: `{wrong}` is no word of its system, which does not read the line"
+            remedy, place = f"Write `{right}` if that is meant.", device.paths.get(file, file)
+            yield Finding(UNREAD, message, place, line, f"misspelled: {wrong}", Severity.WARNING, remedy)
+
+
+_SETTING = "setting["
+
+
+def _doubtful_settings(statement: Statement) -> list[tuple[str, int]]:
+    """Return file and line of settings by rows that take any words, where one may be misspelled."""
+    parts = parts_of(statement.device.held)
+    texts = zip(parts.frame.paths, parts.frame.values, strict=True)
+    doubtful = statement.once(
+        _SETTING,
+        lambda: [
+            at
+            for at, (path, value) in enumerate(texts)
+            if _SETTING in path
+            and is_doubtful(
+                statement.device.system, f"{path.partition(_SETTING)[2]} {value}".replace("]", " ")
+            )
+        ],
+    )
+    return [place for at in doubtful if (place := parts.places[at]) is not None]
+
+
+def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report groups of statements that are applied nowhere, so that none of them is in force."""
+    device, groups = statement.device, dict[str, tuple[str, int]]()
+    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
+        return
+    for file, line, text in device.unknown:
+        if name := unapplied_group(device.system, text, device.files):
+            groups.setdefault(name, (file, line))
+    for name, (file, line) in groups.items():
+        message = f"{device.name}: the group {name} is applied nowhere, so that its statements have no effect"
+        remedy, place = "Apply the group, or remove it.", device.paths.get(file, file)
+        yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
     SwitchRule(STILL, OTHER, (Input.LINKS,), _harmful_processes),
@@ -347,5 +402,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
     SwitchRule(MISSING, OTHER, (), _quiet_logs),
+    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
+    SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
     SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
 )

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
-from fabricc.back.nos.unread_lines import misspelled_word, unapplied_group
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, path_pattern, split_list_path
-from fabricc.facts.statement import Statement, Tier, session_path
-from fabricc.proof.compare import Finding
+from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
 from fabricc.rules.announcements import POINTLESS
@@ -46,10 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Sessions
 
-UNREAD = "FAB9060"
 _PLACES = ("description", "families", "import", "export", "bfd")
 
 
@@ -387,37 +385,6 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
                 yield Report(REFUSED, name, (path,), message, "strange import", Severity.WARNING, remedy)
 
 
-def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report words that are nearly one of the system's, so that it rejects the line or what is below it."""
-    device, seen = statement.device, set[tuple[str, int]]()
-    for file, line, text in device.unknown:
-        found = None if (file, line) in device.ignorable else misspelled_word(device.system, text)
-        if found is None:
-            continue
-        wrong, right = found
-        lines = device.files.get(file, "").split("\n")[:line]
-        at = next((number for number in range(len(lines), 0, -1) if wrong in lines[number - 1].split()), line)
-        if (file, at) not in seen:
-            seen.add((file, at))
-            message = f"{device.name}: `{wrong}` is no word of its system, which does not read the line"
-            remedy, place = f"Write `{right}` if that is meant.", device.paths.get(file, file)
-            yield Finding(UNREAD, message, place, at, f"misspelled: {wrong}", Severity.WARNING, remedy)
-
-
-def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report groups of statements that are applied nowhere, so that none of them is in force."""
-    device, groups = statement.device, dict[str, tuple[str, int]]()
-    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
-        return
-    for file, line, text in device.unknown:
-        if name := unapplied_group(device.system, text, device.files):
-            groups.setdefault(name, (file, line))
-    for name, (file, line) in groups.items():
-        message = f"{device.name}: the group {name} is applied nowhere, so that its statements have no effect"
-        remedy, place = "Apply the group, or remove it.", device.paths.get(file, file)
-        yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
-
-
 def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies of sessions with other switches that permit every route before their other clauses."""
     joined = sessions_to_switches(statement, sessions)
@@ -466,8 +433,6 @@ def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 
 RULES = (
-    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
-    SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
     FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unreached_clauses),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unbound_lists),

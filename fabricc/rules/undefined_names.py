@@ -12,14 +12,9 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
+from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
-from fabricc.back.nos.unread_lines import (
-    Inactive,
-    find_inactive,
-    find_references,
-    inactive_addresses,
-    undefined_list,
-)
+from fabricc.back.nos.unread_lines import find_references, undefined_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.audit.run import audit_fabric
+from fabricc.back import nos as back_ends
 from fabricc.back.nos.frr import FRR
 from fabricc.back.nos.sonic import SONIC
+from fabricc.back.nos.unread_lines import misspelled_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -312,3 +314,41 @@ def test_a_stock_port_with_a_lane_of_another_port_is_reported(tmp_path: Path) ->
     (found,) = report_findings(tmp_path, tables, code="FAB9061")
     assert found.message == "Ethernet2 of leaf1 has lane 3, which Ethernet0 has too"
     assert found.line
+
+
+WORDS = {
+    "of a session": ("eos", "router bgp 65001\n   nieghbor UP bfd\n", 2, "neighbor"),
+    "short": ("eos", "router bgp 65001\n   neighbor UP bd\n", 2, "bfd"),
+    "that opens a block": ("eos", "intrface Ethernet1\n   mtu 9214\n   speed 400g\n", 1, "interface"),
+    "behind a known one": ("eos", "priority-flow-control pause watchdg default timeout 0.40\n", 1, "watchdog"),
+    "of timers": ("nxos", "router bgp 65001\n  timers bp 3 9\n", 2, "bgp"),
+    "of a port": ("nxos", "interface Ethernet1/1\n  servce-policy type qos input IN\n", 2, "service-policy"),
+    "of a service": ("nxos", "ntp sever 192.0.2.10 use-vrf management\n", 1, "server"),
+    "of a statement": ("junos", "protocols {\n bgp {\n  group UP {\n   neigbor 10.0.0.1;\n  }\n }\n}\n", 4, "neighbor"),
+}  # fmt: skip
+SOUND_WORDS = {
+    "the beginning of a word": ("nxos", "int Ethernet1/1\n  sh\n  desc to spine\n  no shut\n"),
+    "a name": ("eos", "route-map DENYY permit 10\nrouter bgp 65001\n   neighbor deney peer group ruoter\n"),
+    "a command without a row": ("eos", "interface Ethernet1\n   traffic-loopback source device\n"),
+    "a text": ("eos", "interface Ethernet1\n   description radnom-detect nieghbor\n"),
+}  # fmt: skip
+
+
+def find_words(system: str, text: str) -> list[tuple[int, str]]:
+    back_end: Any = back_ends.load(system)
+    files = {back_end.file: text}
+    reading = back_end.read(files)
+    loose = {place for path, place in reading.lines.items() if "setting[" in path}
+    loose |= back_end.ignorable(files, reading)
+    return [(each.line, each.meant) for _, each in misspelled_words(system, files, reading.unknown, loose)]
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_a_misspelled_word_is_found_at_its_line(kind: str) -> None:
+    system, text, line, meant = WORDS[kind]
+    assert find_words(system, text) == [(line, meant)]
+
+
+@pytest.mark.parametrize("kind", SOUND_WORDS)
+def test_other_words_are_no_misspelled_ones(kind: str) -> None:
+    assert find_words(*SOUND_WORDS[kind]) == []

@@ -1,20 +1,23 @@
-"""Find lines of configuration text that do harm when a switch loads them: commands, prompts, removals, unclosed texts.
+"""Find lines of configuration that do harm when a switch loads them: commands, prompts, removals, open texts.
 
 A line that removes what another line of the same file sets leaves the switch without both, while a reader takes it for
-a printed default. `adopt` carries no line into a spec by which a switch runs a command or reads another file: whoever
-wrote it may be a stranger, and the next push would put it on every switch.
+a printed default; a statement of Junos may be inactive. `adopt` carries no line into a spec by which a switch runs a
+command or reads another file: whoever wrote it may be a stranger, and the next push would put it on every switch.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back import nos
 from fabricc.back.nos.overlay_text import Node, outline_text
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.back.nos.base import Nos
 
@@ -228,3 +231,118 @@ def _negated_command(text: str) -> str:
     """Return the command that a line negates, in small letters, "" for any other line."""
     word, _, command = text.lower().partition(" ")
     return " ".join(_block_name(command).split()) if word in _NEGATIONS else ""
+
+
+_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
+_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
+_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
+_SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
+_MARK = "inactive: "
+_DELETE = "delete "
+_COMMANDS = (_DELETE, "deactivate ")
+_LAST = chr(0x10FFFF)
+"""Sorts behind all that begins with the same words."""
+_SECTIONS = (
+    "protocols bgp",
+    "class-of-service",
+    "policy-options",
+    "routing-options",
+    "firewall",
+    "forwarding-options",
+    "routing-instances mgmt_junos",
+    "protocols lldp",
+    "system ntp server",
+    "system syslog host",
+    "system management-instance",
+    "interfaces lo0",
+)
+_PARTS = ("unit", "family", "address", "filter", "mtu", "number-of-sub-ports")
+"""Words that follow the name of a port in a statement without which the port is up and carries nothing."""
+
+
+class Inactive(NamedTuple):
+    """An inactive statement: its file and line, its words, and how many lines it turns off."""
+
+    file: str
+    line: int
+    words: str
+    lines: int
+
+    @property
+    def is_bgp(self) -> bool:
+        """Whether it is about BGP."""
+        return self.words.startswith("protocols bgp")
+
+    @property
+    def defined(self) -> str:
+        """The name of the filter or the policy that it defines, "" for anything else."""
+        return self.words.split()[-1] if _DEFINITION.fullmatch(self.words) else ""
+
+    @property
+    def neighbor(self) -> str | None:
+        """The neighbor whose session is down without it, "" for those of a group; None for anything else."""
+        match = _SESSIONS.fullmatch(self.words)
+        return (match[1] or "") if match else None
+
+    @property
+    def service(self) -> str:
+        """The fact that another statement about the same service makes, "" for anything else."""
+        return next((path for start, path in _SERVICES.items() if self.words.startswith(start)), "")
+
+    @property
+    def port(self) -> str:
+        """The port that it is about, without its unit; "" for none."""
+        match = _PORT.fullmatch(self.words)
+        return match[1].partition(".")[0] if match else ""
+
+
+def find_inactive(
+    system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[Inactive]:
+    """Yield the inactive statements about sessions, policies, classes, filters, and addresses of ports.
+
+    Junos keeps a statement with the tag `inactive:` and commits without it (CLI User Guide, "Deactivate").
+    """
+    back_end = nos.load(system) if system == "junos" else None
+    if back_end is None or not hasattr(back_end, "reversals"):
+        return
+    inside: dict[str, list[tuple[int, str]]] = {}
+    for file, number, text in unknown:
+        if text.startswith((_MARK, *_COMMANDS)):
+            inside.setdefault(file, []).append((number, text))
+    for file, found in inside.items():
+        off = [(number, f"{text.removeprefix(_MARK)} ") for number, text in found if text.startswith(_MARK)]
+        commands = [
+            (number, words)
+            for number, text in found
+            if text.startswith(_COMMANDS) and (words := text.partition(" ")[2])
+            if any(
+                each.startswith(f"{words} ") and (line < number or not text.startswith(_DELETE))
+                for line, each in off
+            )
+        ]
+        ordered = sorted(words for _, words in commands)
+        for number, words in commands:
+            if _carries_traffic(words):
+                below = bisect_left(ordered, f"{words}{_LAST}") - bisect_left(ordered, words)
+                yield Inactive(file, number, words, below)
+        heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
+        for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
+            own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
+            if words := next(filter(_carries_traffic, own), ""):
+                yield Inactive(file, first, words, len(own))
+
+
+def _carries_traffic(words: str) -> bool:
+    section, _, rest = words.partition(" ")
+    return words.startswith(_SECTIONS) or (
+        section == "interfaces" and not set(_PARTS).isdisjoint(rest.split()[1:])
+    )
+
+
+def inactive_addresses(unknown: Iterable[tuple[str, int, str]], port: str) -> Iterator[str]:
+    """Yield the addresses of a port that are inactive."""
+    start = f"inactive: interfaces {port} "
+    for _, _, text in unknown:
+        if text.startswith(start) and " address " in text:
+            yield text.rpartition(" ")[2].partition("/")[0]

@@ -1,21 +1,18 @@
-"""What lines that no row reads state all the same: addresses, names in use, and statements of Junos not in force."""
+"""What lines that no row reads state all the same: addresses, names in use, and words that are nearly known ones."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from difflib import get_close_matches
-from functools import cache, lru_cache
-from itertools import pairwise
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos
-from fabricc.back.reading.rows import words_of_rows
+from fabricc.back.reading import Block, Each, Reader, Row, Topic, block_rows
+from fabricc.back.reading.rows import Rows, words_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fabricc.back.reading import Reader
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -23,31 +20,6 @@ _ADDRESS = re.compile(
     r"|(?:logical-systems \S+ )?interfaces? .*\b(?:address|dhcp)\b"
 )
 _EMPTY_LIST = re.compile(r"access list (\S+)")
-_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
-_SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
-_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
-_SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
-_MARK = "inactive: "
-_DELETE = "delete "
-_COMMANDS = (_DELETE, "deactivate ")
-_LAST = chr(0x10FFFF)
-"""Sorts behind all that begins with the same words."""
-_SECTIONS = (
-    "protocols bgp",
-    "class-of-service",
-    "policy-options",
-    "routing-options",
-    "firewall",
-    "forwarding-options",
-    "routing-instances mgmt_junos",
-    "protocols lldp",
-    "system ntp server",
-    "system syslog host",
-    "system management-instance",
-    "interfaces lo0",
-)
-_PARTS = ("unit", "family", "address", "filter", "mtu", "number-of-sub-ports")
-"""Words that follow the name of a port in a statement without which the port is up and carries nothing."""
 
 
 def allows_on_link(text: str) -> bool:
@@ -72,94 +44,6 @@ def undefined_list(text: str, files: Mapping[str, str]) -> str:
     return "" if any(map(defined.search, files.values())) else match[1]
 
 
-class Inactive(NamedTuple):
-    """An inactive statement: its file and line, its words, and how many lines it turns off."""
-
-    file: str
-    line: int
-    words: str
-    lines: int
-
-    @property
-    def is_bgp(self) -> bool:
-        """Whether it is about BGP."""
-        return self.words.startswith("protocols bgp")
-
-    @property
-    def defined(self) -> str:
-        """The name of the filter or the policy that it defines, "" for anything else."""
-        return self.words.split()[-1] if _DEFINITION.fullmatch(self.words) else ""
-
-    @property
-    def neighbor(self) -> str | None:
-        """The neighbor whose session is down without it, "" for those of a group; None for anything else."""
-        match = _SESSIONS.fullmatch(self.words)
-        return (match[1] or "") if match else None
-
-    @property
-    def service(self) -> str:
-        """The fact that another statement about the same service makes, "" for anything else."""
-        return next((path for start, path in _SERVICES.items() if self.words.startswith(start)), "")
-
-    @property
-    def port(self) -> str:
-        """The port that it is about, without its unit; "" for none."""
-        match = _PORT.fullmatch(self.words)
-        return match[1].partition(".")[0] if match else ""
-
-
-def find_inactive(
-    system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
-) -> Iterator[Inactive]:
-    """Yield the inactive statements about sessions, policies, classes, filters, and addresses of ports.
-
-    Junos keeps a statement with the tag `inactive:` and commits without it (CLI User Guide, "Deactivate").
-    """
-    back_end = nos.load(system) if system == "junos" else None
-    if back_end is None or not hasattr(back_end, "reversals"):
-        return
-    inside: dict[str, list[tuple[int, str]]] = {}
-    for file, number, text in unknown:
-        if text.startswith((_MARK, *_COMMANDS)):
-            inside.setdefault(file, []).append((number, text))
-    for file, found in inside.items():
-        off = [(number, f"{text.removeprefix(_MARK)} ") for number, text in found if text.startswith(_MARK)]
-        commands = [
-            (number, words)
-            for number, text in found
-            if text.startswith(_COMMANDS) and (words := text.partition(" ")[2])
-            if any(
-                each.startswith(f"{words} ") and (line < number or not text.startswith(_DELETE))
-                for line, each in off
-            )
-        ]
-        ordered = sorted(words for _, words in commands)
-        for number, words in commands:
-            if _carries_traffic(words):
-                below = bisect_left(ordered, f"{words}{_LAST}") - bisect_left(ordered, words)
-                yield Inactive(file, number, words, below)
-        heads = [each.line for each in back_end.reversals(file, files.get(file, ""))] if not commands else []
-        for first, after in pairwise((*heads, len(files.get(file, "")) + 1)):
-            own = sorted(text.partition(" ")[2] for number, text in found if first <= number < after)
-            if words := next(filter(_carries_traffic, own), ""):
-                yield Inactive(file, first, words, len(own))
-
-
-def _carries_traffic(words: str) -> bool:
-    section, _, rest = words.partition(" ")
-    return words.startswith(_SECTIONS) or (
-        section == "interfaces" and not set(_PARTS).isdisjoint(rest.split()[1:])
-    )
-
-
-def inactive_addresses(unknown: Iterable[tuple[str, int, str]], port: str) -> Iterator[str]:
-    """Yield the addresses of a port that are inactive."""
-    start = f"inactive: interfaces {port} "
-    for _, _, text in unknown:
-        if text.startswith(start) and " address " in text:
-            yield text.rpartition(" ")[2].partition("/")[0]
-
-
 _WORD = re.compile(r"[a-z][a-z0-9_-]{4,}")
 _OF_ROWS = re.compile(r"[a-z][a-z0-9-]+")
 _NAMING = re.compile(
@@ -173,14 +57,55 @@ _NAMING = re.compile(
 """Words of Junos behind which a name stands, or a text."""
 
 
-def misspelled_word(system: str, text: str) -> tuple[str, str] | None:
-    """Return a word of a line that no row reads which is nearly one of the system's, and this one.
+class Misspelling(NamedTuple):
+    """A word of a line that no row reads, and the known one in its place with which a row reads the line."""
+
+    line: int
+    word: str
+    meant: str
+
+
+_MOST_TRIED = 100
+"""Different lines of a device that are read again with another word."""
+
+
+def misspelled_words(
+    system: str,
+    files: Mapping[str, str],
+    unknown: Iterable[tuple[str, int, str]],
+    loose: Collection[tuple[str, int]],
+) -> Iterator[tuple[str, Misspelling]]:
+    """Yield file and misspelling of lines.
+
+    Args:
+        system: whose rows read the lines.
+        files: their texts.
+        unknown: file, line and text of what no row reads.
+        loose: file and line of what rows read that take any words, if it is doubtful.
+    """
+    unread = {(file, line): text for file, line, text in unknown}
+    doubtful = [place for place, text in unread.items() if is_doubtful(system, text)]
+    doubtful += sorted(place for place in loose if place not in unread)
+    for file, line in doubtful[:_MOST_TRIED]:
+        lines, strictly = files.get(file, "").split("\n")[:line], (file, line) in loose
+        if system in _INDENTED:
+            above = _lines_above(lines) if len(lines) == line else []
+            if not any((file, at) in unread for at in above):
+                around = tuple(lines[at - 1].strip() for at in above)
+                if found := _misspelled_in_block(system, around, lines[-1].strip(), strictly):
+                    yield file, Misspelling(line, *found)
+        elif not strictly and (found := _misspelled_in_path(unread[file, line])):
+            within = (at for at in range(len(lines), 0, -1) if found[0] in lines[at - 1].split())
+            yield file, Misspelling(next(within, line), *found)
+
+
+@lru_cache(1 << 12)
+def _misspelled_in_path(text: str) -> tuple[str, str] | None:
+    """Return a word of a statement of Junos that no row reads which is nearly a known one, and this one.
 
     It is as long or longer than `group`, differs in one letter or two that are exchanged, and is no name.
     """
-    if system != "junos":
-        return None
-    known, first = _words_of(system)
+    known, first = _words_of("junos")
     words = text.split()
     for at, word in enumerate(words):
         among = known if at else first
@@ -188,6 +113,98 @@ def misspelled_word(system: str, text: str) -> tuple[str, str] | None:
             right = next((each for each in sorted(_variants(word)) if each in among), None)
             return (word, right) if right else None
     return None
+
+
+_INDENTED = ("eos", "nxos")
+"""Systems whose blocks are known by indentation, and which accept the beginning of a word for it."""
+_SHORT_WORD = re.compile(r"[a-z][a-z0-9_-]+")
+
+
+def _lines_above(lines: list[str]) -> list[int]:
+    """Return the numbers of the lines that open the blocks around the last one, from the outermost."""
+    found, column = list[int](), len(lines[-1]) - len(lines[-1].lstrip())
+    for number in range(len(lines) - 1, 0, -1):
+        line = lines[number - 1].lstrip()
+        if line and line[0] != "!" and (at := len(lines[number - 1]) - len(line)) < column:
+            found.insert(0, number)
+            column = at
+        if not column:
+            break
+    return found
+
+
+@lru_cache(1 << 12)
+def is_doubtful(system: str, text: str) -> bool:
+    """Return whether a word of a text may stand for one of a system."""
+    if system == "junos":
+        return _misspelled_in_path(text) is not None
+    return system in _INDENTED and any(_candidates(system, word) for word in text.split())
+
+
+@lru_cache(1 << 12)
+def _candidates(system: str, word: str) -> tuple[str, ...]:
+    """Return the words of a system that a word may stand for, none where it is one."""
+    known = _row_readers(system)[-1]
+    if not _SHORT_WORD.fullmatch(word) or word in known:
+        return ()
+    return tuple(sorted(known.intersection(_variants(word))))
+
+
+@lru_cache(1 << 12)
+def _misspelled_in_block(
+    system: str, above: tuple[str, ...], text: str, strictly: bool
+) -> tuple[str, str] | None:
+    """Return a word of a line and the one in its place with which a row reads the line, below those above.
+
+    Strictly: by a row that names each of its words. A word may be the beginning of another one.
+    """
+    loose, strict, known = _row_readers(system)
+    readers, words = (strict if strictly else loose), text.split()
+    if _is_read(readers, above, words):
+        return None
+    for at, word in enumerate(words):
+        meant = _candidates(system, word)
+        longer = [each for each in known if each.startswith(word)] if meant else []
+        right = next(
+            (
+                each
+                for each in (*longer, *meant)
+                if _is_read(readers, above, [*words[:at], each, *words[at + 1 :]])
+            ),
+            "",
+        )
+        if right:
+            return None if right in longer else (word, right)
+    return None
+
+
+def _is_read(readers: tuple[Reader, ...], above: tuple[str, ...], words: list[str]) -> bool:
+    """Return whether a row matches a line below others."""
+    text = "\n".join(f"{' ' * at}{line}" for at, line in enumerate((*above, " ".join(words))))
+    last = len(above) + 1
+    return any(all(line != last for _, line, _ in each.read({"": text}).unknown) for each in readers)
+
+
+@cache
+def _row_readers(system: str) -> tuple[tuple[Reader, ...], tuple[Reader, ...], frozenset[str]]:
+    """Return the readers of a system without what follows from several lines, those of strict rows, and all words."""
+    back_end = nos.load(system)
+    readers: list[Reader] = [each for name in _READERS if (each := getattr(back_end, name, None))]
+    loose = tuple(Reader([Topic(topic.rows) for topic in each.topics], each.types) for each in readers)
+    strict = Reader([Topic(_strict_rows(topic.rows)) for topic in readers[0].topics], readers[0].types)
+    return loose, (strict,), frozenset().union(*map(_read_words, loose))
+
+
+def _strict_rows(rows: Rows) -> list[Row]:
+    """Return the rows, and those of their blocks, but what takes any words."""
+    return [
+        row._replace(rows=partial(_strict_rows, row.rows)) if isinstance(row, Block | Each) else row
+        for row in block_rows(rows)
+        if "<rest>" not in row.pattern and "..." not in row.pattern
+    ]
+
+
+_READERS = ("reader", "ignorable_reader")
 
 
 def _variants(word: str) -> Iterator[str]:
@@ -208,7 +225,7 @@ def _words_of(system: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of all rows of a system, and those with which a path of words begins."""
     back_end = nos.load(system)
     found, first = set[str](), set[str]()
-    for reader in (getattr(back_end, "reader", None), getattr(back_end, "ignorable_reader", None)):
+    for reader in (getattr(back_end, name, None) for name in _READERS):
         rows = [row for topic in (reader.topics if reader else ()) for row in topic.rows]
         first.update(word for row in rows for word in _OF_ROWS.findall(row.pattern)[:1])
         while rows:
@@ -300,14 +317,6 @@ def _without_letters(word: str) -> set[str]:
 
 _LONGEST = 32
 """Letters of a word up to which it is compared."""
-
-
-class Misspelling(NamedTuple):
-    """A word of a line that no row reads, and the known one in its place with which a row reads the line."""
-
-    line: int
-    word: str
-    meant: str
 
 
 def find_misspellings(

@@ -262,7 +262,8 @@ def words_of_rows(rows: Iterable[Row]) -> frozenset[str]:
     return frozenset(found)
 
 
-_CAPTURE = re.compile(r"<[^>]*>")
+_CAPTURE = re.compile(r"<[^>|]*>")
+"""A capture of words that no row names."""
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricc.back.nos.exec_commands import Inactive, find_inactive
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.non_forwarding import exec_lines
 from fabricc.back.nos.junos.words import SPEEDS, quote_text
-from fabricc.back.nos.unread_lines import Inactive, find_inactive
 from fabricc.back.reading.tree import braces
 from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Headroom
