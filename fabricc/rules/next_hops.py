@@ -6,6 +6,7 @@ That holds only if the subnets of its ports are all that it has, which is decide
 from __future__ import annotations
 
 import re
+from functools import cache
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, last_key
 from fabricc.facts.statement import Statement, Tier, scope_of
-from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import UnresolvedHop
@@ -51,35 +51,33 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     management = [] if apart else parse_addresses([str(statement.rest.get("management/address", ""))])
     bare = _needs_no_subnets(statement)
     found = []
+    by_scope: dict[str, list[str]] = {}
     for path in routes:
-        scope = path.rpartition(_ROUTE)[0]
-        reached = [
-            net
-            for other in routes
-            if other != path and other.startswith(scope + _ROUTE)
-            if (net := _network(last_key(other))) and net.prefixlen
-        ]
+        by_scope.setdefault(path.rpartition(_ROUTE)[0], []).append(path)
+    for scope, paths in by_scope.items():
+        reached = _index_prefixes((path, last_key(path)) for path in paths)
         inside = [
             each
             for port, mine in own.items()
             if scope_of(str(statement.of(port, "vrf") or "")) == scope
             for each in mine
         ]
-        for hop in _next_hops(str(statement.rest[path])):
-            if not any(each.version == hop.version for each in inside) and not (bare and not scope):
+        versions = {each.version for each in inside}
+        learned = any(
+            word in each
+            for each in statement.rest
+            if each.startswith(scope) and (scope or not each.startswith("vrf["))
+            for word in _LEARNED
+        )
+        for path, hop in ((each, hop) for each in paths for hop in _next_hops(str(statement.rest[each]))):
+            if hop.version not in versions and not (bare and not scope):
                 continue  # the subnets of the routing instance are not known
             if f"{path}/setting[{hop} interface]" in statement.rest:
                 continue  # the route names the port that leads to the next hop
             if any(hop in each.network for each in (*management, *inside)) or any(
-                hop in net for net in reached
+                other != path for other in _containing(reached, hop)
             ):
                 continue
-            learned = any(
-                word in each
-                for each in statement.rest
-                if each.startswith(scope) and (scope or not each.startswith("vrf["))
-                for word in _LEARNED
-            )
             subject = f"sends traffic for {last_key(path)} to {hop}"
             found.append(UnresolvedHop(subject, str(hop), path, learned))
     inside = [each for port, mine in own.items() if statement.of(port, "vrf") is None for each in mine]
@@ -90,7 +88,30 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
             found.append(UnresolvedHop(subject, str(hop), path, learned=True))
     if not found or not states_all_addresses(statement, own, borrowing=True):
         return ()
-    return tuple(each._replace(idle=_idle_port(statement, own, each.hop, routes)) for each in found)
+    hops = {each.hop for each in found}
+    idle = _idle_port(statement, own, ip_address(found[0].hop).version, routes) if len(hops) == 1 else ""
+    return tuple(each._replace(idle=idle) for each in found)
+
+
+Prefixes = dict[tuple[int, int], dict[int, list[str]]]
+"""IP version and prefix length -> the bits of a prefix -> the names of those who have it."""
+
+
+def _index_prefixes(named: Iterable[tuple[str, str]]) -> Prefixes:
+    """Return the prefixes with their names, default routes left out, so that an address finds those that contain it."""
+    index: Prefixes = {}
+    for name, text in named:
+        if (net := _network(text)) and net.prefixlen:
+            bits = int(net.network_address) >> (net.max_prefixlen - net.prefixlen)
+            index.setdefault((net.version, net.prefixlen), {}).setdefault(bits, []).append(name)
+    return index
+
+
+def _containing(index: Prefixes, address: IPv4Address | IPv6Address) -> Iterator[str]:
+    """Yield the names of the prefixes that contain an address."""
+    for (version, length), nets in index.items():
+        if version == address.version:
+            yield from nets.get(int(address) >> (address.max_prefixlen - length), ())
 
 
 def _needs_no_subnets(statement: Statement) -> bool:
@@ -165,14 +186,13 @@ def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
     ports += [port for port in statement.open_ports() if port in lossless]
     inside = [each.network for port in ports for each in parse_addresses(statement.addresses.get(port, ()))]
 
+    prefixes = _index_prefixes((path, first_key(path)) for path in routes)
+
+    @cache
     def is_at_host(hop: IPv4Address | IPv6Address, depth: int = 3) -> bool:
         if any(hop in net for net in inside):
             return True
-        ways = [
-            way
-            for path, way in routes.items()
-            if depth and (net := _network(first_key(path))) and net.prefixlen and hop in net
-        ]
+        ways = [routes[path] for path in _containing(prefixes, hop)] if depth else []
         return any(way and all(is_at_host(each, depth - 1) for each in way) for way in ways)
 
     return tuple(path for path, hops in routes.items() if hops and all(map(is_at_host, hops)))
@@ -181,11 +201,10 @@ def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
 def _idle_port(
     statement: Statement,
     own_addresses: Mapping[str, list[IPv4Interface | IPv6Interface]],
-    hop: str,
+    version: int,
     routes: list[str],
 ) -> str:
     """Return the only port with a subnet of two and without a known link, a neighbor or a next hop; else ""."""
-    version = ip_address(hop).version
     used = [ip_address(name) for _, name in statement.sessions if is_address(name)]
     used += [each for path in routes for each in _next_hops(str(statement.rest[path]))]
     ports = [
@@ -239,10 +258,11 @@ def _report_unresolved(fabric: Switches) -> Iterator[Report]:
         name: summary.unresolved for name, summary in fabric.summaries.items() if summary.unresolved
     }
     ports = _port_addresses(fabric) if unresolved else {}
+    announced = _announced_prefixes(fabric) if unresolved else {}
     for name, hops in unresolved.items():
         for subject, hop, path, learned, idle in hops:
             far = ports.get(hop, "")
-            if _is_announced(fabric, hop) or (fabric.owners(hop) and not far):
+            if any(_containing(announced, ip_address(hop))) or (fabric.owners(hop) and not far):
                 continue
             effect = "the route is not used"
             if learned:
@@ -264,16 +284,14 @@ def _port_addresses(fabric: Switches) -> dict[str, str]:
     }
 
 
-def _is_announced(fabric: Switches, hop: str) -> bool:
-    """Return whether a switch announces a prefix, or has a static route, that contains an address."""
-    wanted = parse_block(hop)
-    texts = (
+def _announced_prefixes(fabric: Switches) -> Prefixes:
+    """Return the prefixes that a switch announces or has a static route to."""
+    texts = {
         text
         for summary in fabric.summaries.values()
         for text in (*summary.prefixes, *(prefix for prefix, _, _ in summary.routes))
-    )
-    blocks = (block for text in dict.fromkeys(texts) if (block := parse_block(text)))
-    return wanted is not None and any(block.length and block.covers(wanted) for block in blocks)
+    }
+    return _index_prefixes((text, text) for text in texts)
 
 
 _BORROWED = ("unnumbered", "address_from")

@@ -14,6 +14,7 @@ omitted: nothing depends on one from a host, and a host forwards nothing.
 from __future__ import annotations
 
 from collections import deque
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants import outside
@@ -127,7 +128,7 @@ def _check_reach(kinds: list[outside.Kind], result: outside.Spread) -> Iterator[
     for origin in tors:
         policy = kinds[origin].policy
         wanted = [p for p in policy.originates if p.length < p.bits or (policy.vtep and p.family == 4)]
-        kept = {p: place for p in wanted if (place := _refusing_export(policy, p)) is not None}
+        kept = _refusing_exports(policy, wanted)
         for prefix, (name, line, denying) in kept.items():
             message = f"{kinds[origin]} do not announce {prefix}: {name} does not permit it"
             yield breach_finding(9, message, policy.file, line)._replace(words=denying)
@@ -208,31 +209,41 @@ def _stance(policy: Policy, direction: str, prefix: Block) -> NeighborPolicy | N
     return next(stances, None)
 
 
-def _refusing_export(policy: Policy, prefix: Block) -> tuple[str, int, tuple[str, ...]] | None:
-    """Return the export that keeps an own prefix from all switches, its line, and words of it; None if one permits it.
+def _refusing_exports(policy: Policy, prefixes: list[Block]) -> dict[Block, tuple[str, int, tuple[str, ...]]]:
+    """Return own prefixes that exports keep from all switches, with the export, its line, and words of it.
 
     Where it permits another aggregate, or one of twice the size, the line is that of the aggregate.
 
     A switch without such an export, or without neighbors of the family, keeps nothing.
     """
-    names = [
-        stance.exports
-        for stance in policy.stances
-        if stance.direction in ("up", "peer") and prefix.family in stance.families
-    ]
-    route = Route(prefix, True, frozenset())
-    if not names or any(policy.apply(name, route) is not None for name in names):
-        return None
-    beside = [p for p in policy.aggregate_lines if p.family == prefix.family and p != prefix]
-    if prefix.length:
-        beside.append(prefix.shorten(prefix.length - 1))  # the aggregate is half of what the list permits
-    if prefix in policy.aggregate_lines and any(
-        policy.apply(names[0], route._replace(prefix=each)) is not None for each in beside
-    ):
-        return names[0], policy.aggregate_lines[prefix], ()
-    if prefix in policy.aggregate_lines and policy.permits_another_block(names[0]):
-        return names[0], policy.aggregate_lines[prefix], ()
-    return names[0], *policy.find_denial(names[0], route)
+
+    @cache
+    def permits(name: str, prefix: Block) -> bool:
+        return policy.apply(name, Route(prefix, True, frozenset())) is not None
+
+    @cache
+    def permits_an_aggregate(name: str, family: int) -> bool:
+        aggregates = (p for p in policy.aggregate_lines if p.family == family)
+        return any(permits(name, p) for p in aggregates) or policy.permits_another_block(name)
+
+    found: dict[Block, tuple[str, int, tuple[str, ...]]] = {}
+    for prefix in prefixes:
+        names = [
+            stance.exports
+            for stance in policy.stances
+            if stance.direction in ("up", "peer") and prefix.family in stance.families
+        ]
+        if not names or any(permits(name, prefix) for name in names):
+            continue
+        line = policy.aggregate_lines.get(prefix)
+        half = prefix.length and permits(
+            names[0], prefix.shorten(prefix.length - 1)
+        )  # of what the list permits
+        if line is not None and (half or permits_an_aggregate(names[0], prefix.family)):
+            found[prefix] = names[0], line, ()
+        else:
+            found[prefix] = names[0], *policy.find_denial(names[0], Route(prefix, True, frozenset()))
+    return found
 
 
 def _lost_loopbacks(
@@ -250,7 +261,7 @@ def _lost_loopbacks(
             own = kinds[origin].policy
             message = f"no ToR gets {lost[0]} of {own.name}, which announces its loopback"
             stop = _find_stop(kinds, origin, min(kinds[origin].neighbors["up"]), others[0], lost[0])
-            if (place := _refusing_export(own, lost[0])) is not None:
+            if (place := _refusing_exports(own, lost[:1]).get(lost[0])) is not None:
                 message = (
                     f"{own.name} does not announce its loopback {lost[0]}: {place[0]} does not permit it"
                 )
