@@ -412,19 +412,19 @@ def require_fields(document: Document, stated: Mapping[str, Mapping[str, str]]) 
                     document.put(f"table[{name}|{key} {field}]", str(stored), line)
 
 
-_REFUTED = re.compile(r"(\w+)\|(\S+) (\S+) is (?!not stated)")
-"""A condition that does not hold, because a field has another value."""
+_REFUTED = re.compile(r"(\w+)\|(\S+) (?:\S+ is not stated|(\S+) is )")
+"""A condition that does not hold, because a field has another value, or none."""
 
 
 def find_condition(text: str, why: str) -> tuple[str, int] | None:
-    """Return file and line of the field by whose value a condition does not hold; None where none states it."""
+    """Return file and line of the field by which a condition does not hold, or of the row or the table that lacks it.
+
+    None where no table states it.
+    """
     match = _REFUTED.match(why)
-    at = 0
-    for word in match.groups() if match else ():
-        at = text.find(f'"{word}"', at)
-        if at < 0:
-            return None
-    return (FILE, text.count("\n", 0, at) + 1) if match else None
+    if match is None or f'"{match[1]}"' not in text:
+        return None
+    return FILE, line_of_keys(text, match[1], match[2], match[3] or "")
 
 
 def demand_row(document: Document, name: str, key: str) -> None:

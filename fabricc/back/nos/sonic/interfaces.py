@@ -22,6 +22,7 @@ from fabricc.back.nos.sonic.config_db import (
     silent_fields,
     state_fields,
     table_block,
+    table_scope,
     value_of,
 )
 from fabricc.back.nos.sonic.words import Platform, lane_list
@@ -323,10 +324,10 @@ def read_isolation(document: Document, reading: Reading) -> None:
     """
     if "management/address" not in reading.facts:
         return
-    vrf = rows_of(document, "MGMT_VRF_CONFIG").get("vrf_global")
-    apart = vrf is not None and value_of(vrf, "mgmtVrfEnabled") == "true"
+    vrf = rows_of(document, "MGMT_VRF_CONFIG").get("vrf_global") or table_scope(document, "MGMT_VRF_CONFIG")
+    apart = value_of(vrf, "mgmtVrfEnabled") == "true"
     place = reading.lines["management/address"]
-    if vrf is not None and apart:
+    if vrf.line > 1:  # the table is there
         place = (document.file, line_of(vrf, "mgmtVrfEnabled"))
     state_isolation(reading, apart, place, _LEAK)
 
