@@ -28,6 +28,7 @@ from fabricc.back.nos.sonic.consumers import (
     FRR_FILE,
     explain_misspelled,
     lost_rows,
+    unknown_values,
     unread_lines,
     unread_tables,
 )
@@ -218,6 +219,9 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
     for name, key, why, other in lost_rows(raw, text):
         line = other or config_db.line_of_keys(text, name, key)
         reading.put(f"unread[{name}{key and f'|{key}'}]", why, file, line)
+    for name, key, field, item, why in unknown_values(raw):
+        line = config_db.line_of_keys(text, name, key, field, item=item)
+        reading.put(f"unread[{name}|{key} {field}]", why, file, line)
     for service, line in control_plane.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
     for odd in chain(find_odd_rows(raw), control_plane.find_odd_access(raw)):

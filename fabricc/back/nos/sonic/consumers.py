@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.documents.document import clip
 from fabricc.base.installation import load_package_yaml
 from fabricc.base.values import dataclass
 
@@ -112,11 +114,13 @@ class Consumers:
 
     Attributes:
         found: those of tables that fabricc does not write.
+        values: table -> field -> all values that it can have.
     """
 
     conditions: Mapping[str, Condition]
     tables: Mapping[str, tuple[Consumer, ...]]
     found: Mapping[str, tuple[Consumer, ...]]
+    values: Mapping[str, Mapping[str, list[str]]]
 
     def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
         """Return the programs that read a field in a release."""
@@ -146,7 +150,7 @@ def load_consumers() -> Consumers:
         for kind in ("tables", "found")
     )
     tables[FRR_FILE] = tuple(_make_consumer(FRR_FILE, row) for row in raw["frr"])
-    return Consumers(conditions, tables, found)
+    return Consumers(conditions, tables, found, raw["values"])
 
 
 def _make_consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
@@ -212,6 +216,28 @@ def _resembled(table: str, field: str) -> str:
     folded = {each.casefold(): each for each in names}
     near = get_close_matches((field or table).casefold(), folded, 1, _ALIKE)
     return folded[near[0]] if near else ""
+
+
+_TEMPLATE = ("{", ":")
+"""Characters of values that the image fills in, or that have an argument, such as `REDIRECT:Ethernet0`."""
+
+
+def unknown_values(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield table, row, field, item of its list and why of values that no daemon takes; each once."""
+    reported: set[tuple[str, str, str]] = set()
+    for table, fields in load_consumers().values.items():
+        for key, row in _rows(tables, table).items():
+            for field, stated in row.items() if isinstance(row, dict) else ():
+                listed = isinstance(stated, list)
+                for value in (
+                    map(str, stated if listed else str(stated).split(",")) if field in fields else ()
+                ):
+                    if value in fields[field] or any(each in value for each in _TEMPLATE):
+                        continue
+                    if (table, field, value) not in reported:
+                        reported.add((table, field, value))
+                        why = f"{clip(value)} is none of {join_words(fields[field], 6)}"
+                        yield table, key, field, value if listed else "", why
 
 
 _PARTS = (

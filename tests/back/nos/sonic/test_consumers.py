@@ -142,6 +142,29 @@ def test_a_condition_that_does_not_hold_is_a_finding(
     assert all(f"{table}|{row} {field} is {value}" in str(why) for why in found.values())
 
 
+def test_a_value_that_no_daemon_takes_is_a_finding_on_its_line() -> None:
+    _, files = render_variant("settings", "202505")
+    tables = json.loads(files["config_db.json"])
+    port = next(iter(tables["PORT"]))
+    tables["PORT"][port]["admin_status"] = "UP"
+    tables["SWITCH_HASH"]["GLOBAL"]["ecmp_hash"][1] = "DSTIP"
+    text = json.dumps(tables, indent=4)
+    reading = SONIC.read({"config_db.json": text})
+    for name, stated in ((f"PORT|{port} admin_status", '"UP"'), ("SWITCH_HASH|GLOBAL ecmp_hash", '"DSTIP"')):
+        assert "is none of" in str(reading.facts[f"unread[{name}]"])
+        assert stated in text.split("\n")[reading.lines[f"unread[{name}]"][1] - 1]
+
+
+def test_the_watchdog_of_most_ports_is_the_usual_one() -> None:
+    _, files = render_variant("settings", "202505")
+    tables = json.loads(files["config_db.json"])
+    first, second, *_ = (port for port in tables["PFC_WD"] if port != "GLOBAL")
+    tables["PFC_WD"][first]["detection_time"] = "40000"
+    facts = SONIC.read({"config_db.json": json.dumps(tables, indent=4)}).facts
+    assert "detection_time 40000" in str(facts[f"interface[{first}]/watchdog"])
+    assert facts[f"interface[{second}]/watchdog"] == "true"
+
+
 def test_bfd_of_frr_without_a_bfdd_is_a_finding_on_its_line() -> None:
     _, files = render_variant("dual", "202505")
     tables = json.loads(files["config_db.json"])

@@ -20,7 +20,7 @@ from tests.effort import scale_examples
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
-IRRELEVANT = [("NTP_SERVER", "iburst"), ("SYSLOG_SERVER", "severity"), ("VERSIONS", "VERSION")]
+IRRELEVANT = [("NTP_SERVER", "iburst"), ("VERSIONS", "VERSION")]
 """Fields whose value steers neither packets nor routes: the reader does not report them."""
 
 
