@@ -49,7 +49,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that have no watchdog, no marking, or marking that ends before it begins."""
     lossless = traffic_classes.lossless_ports(statement)
     expected = statement.expected
-    left = [port for port in lossless if statement.ports[port].get("watchdog") != "true"]
+    left = [port for port in lossless if statement.ports[port].get("watchdog", "false") == "false"]
     if left and not expected.unguarded:
         text = f"{_join_ports(left)}: PFC without a watchdog: one stuck receiver can stop the fabric"
         remedy = "Turn the PFC watchdog on for every port with PFC."

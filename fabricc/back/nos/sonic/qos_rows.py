@@ -200,7 +200,7 @@ def _finish_queues(document: Document, pfc: Iterable[str]) -> None:
     schedulers = {
         name: (
             _scheduler_text(row),
-            line_of(row, next((each for each in _SHAPED if each in row.values), "weight")),
+            line_of(row, next((each for each in _SHAPED if each in row.values), _shares_field(row))),
         )
         for name, row in rows_of(document, "SCHEDULER").items()
     }
@@ -209,6 +209,9 @@ def _finish_queues(document: Document, pfc: Iterable[str]) -> None:
     usual = {queue: name for (queue, name), _ in reversed(uses.most_common())}
     profiles = rows_of(document, "WRED_PROFILE")
     marking = {name: _marking_facts(row) for name, row in profiles.items()}
+    speeds = {name: value_of(row, "speed_gbps") for name, row in rows_of(document, "PORT").items()}
+    marked = Counter((_queue_kind(key, speeds), value_of(row, "wred_profile")) for key, row in queues.items())
+    usual_marking = {kind: name for (kind, name), _ in reversed(marked.most_common())}
     for name, row in profiles.items():
         state_fields(document, f"qos/wred[{name}]/setting", row, *_COLORS)
     for key, row in queues.items():
@@ -235,9 +238,34 @@ def _finish_queues(document: Document, pfc: Iterable[str]) -> None:
             for leaf, figure, line in marking.get(wred, ()):
                 marks = leaf != "drop_min_bytes"
                 place = line if marks else _unmarked_line(profiles[wred])
+                if wred != usual_marking[_queue_kind(key, speeds)]:
+                    place = line_of(row, "wred_profile")
                 document.put(paths[f"queue[{queue}]/{leaf}"], figure, place)
                 if not marks:  # the line by which it does not mark
                     document.reading.lines[paths[f"queue[{queue}]/ecn_min_bytes"]] = document.file, place
+    _place_missing_queues(document, queues)
+
+
+def _queue_kind(key: str, speeds: Mapping[str, str]) -> tuple[str, str]:
+    """Return the numbers of a row of QUEUE and the speed of its port: such rows have one profile."""
+    name, _, numbers = key.rpartition("|")
+    return numbers, speeds.get(name, "")
+
+
+def _place_missing_queues(document: Document, queues: Mapping[str, Scope]) -> None:
+    """Place what a port lacks of a queue that others have at the port's own rows, not at the definitions of others."""
+    own: dict[str, list[tuple[int, Scope]]] = {}
+    for key, row in queues.items():
+        name, _, numbers = key.rpartition("|")
+        own.setdefault(name, []).extend((queue, row) for queue in expand_range(numbers))
+    every = {queue for found in own.values() for queue, _ in found}
+    for name, found in own.items():
+        for queue in every - {queue for queue, row in found if row.values}:
+            line = min(found, key=lambda each: abs(each[0] - queue))[1].line
+            for leaf in ("scheduler", *_WRED.values()):
+                document.reading.lines.setdefault(
+                    port_paths(name)[f"queue[{queue}]/{leaf}"], (document.file, line)
+                )
 
 
 def _state_missing(document: Document, field: str, name: str, table: str, line: int) -> None:
@@ -259,6 +287,11 @@ def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
 def _unmarked_line(row: Scope) -> int:
     """Return the line by which a profile does not mark: its mode, or that packets without a color are left out."""
     return line_of(row, "wred_green_enable" if value_of(row, "ecn", "ecn_none") in _MARKING else "ecn")
+
+
+def _shares_field(row: Scope) -> str:
+    """Return the field that decides the share of a scheduler: its weight, or its type where that has none."""
+    return "weight" if value_of(row, "type") in ("DWRR", "WRR") and "weight" in row.values else "type"
 
 
 def _scheduler_text(row: Scope) -> str:
@@ -368,18 +401,20 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
     rows.pop("GLOBAL", None)
     put_field(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
-    reference = next(iter(rows.values()), None)
+    usual = Counter(str(fields_of(row)) for row in rows.values())
+    reference = max(rows.values(), key=lambda row: usual[str(fields_of(row))], default=None)
     for name, priorities in guarded.items():
         row = rows.get(name)
         watched = value_of(bindings[name], "pfcwd_sw_enable") == priorities
         value: Value = format_boolean(row is not None and watched)
         if row and reference and fields_of(row) != fields_of(reference):
             value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
-        line = (
-            line_of(bindings[name], "pfcwd_sw_enable")
-            if row and not watched
-            else (row or bindings[name]).line
-        )
+        line = line_of(bindings[name], "pfcwd_sw_enable") if row else bindings[name].line
+        if row and reference and watched:
+            odd = (each for each in row.values if value_of(row, each) != value_of(reference, each))
+            line = line_of(row, next(odd, ""))
+        elif reference and watched:  # only the row is missing
+            line = table_scope(document, "PFC_WD").line
         document.put(f"interface[{name}]/watchdog", value, line)
     for name, row in rows.items():
         if name not in guarded:
