@@ -33,7 +33,7 @@ _DEVICE = (
     "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
     "bgp/ttl_security", "prefix_list[", "platform/load", "breakout[", "bgp/family[", "spanning_tree/mode",
     "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[", "management/ntp",
-    "management/syslog",
+    "management/syslog", "management/gateway", "system/type",
 )  # fmt: skip
 _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
@@ -124,6 +124,7 @@ _OF_ALL = (
     "link_retry",
     "management/ntp",
     "management/syslog",
+    "management/gateway",
 )
 
 
@@ -374,7 +375,11 @@ def _expected_values(kind: Kind, votes: Mapping[Vote, list[str]]) -> Expected:
     for role, number in members.items():
         if number == 1 and (kin := _without_headroom(role, members)):
             of_roles[role] = of_roles.get(kin, {})
-    witness = max(votes.values(), key=len)[0]
+    agreeing = {
+        vote: sum(each in device and device[each][0] == value for each, value in vote.device)
+        for vote in votes
+    }
+    witness = votes[max(votes, key=lambda vote: (agreeing[vote], len(votes[vote])))][0]
     return Expected(kind, size, device, of_roles, witness)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
@@ -24,6 +25,7 @@ _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _POOL = "pool/"
 _SERVICES = ("management/ntp", "management/syslog")
+_GATEWAY = "management/gateway"
 _DRAIN = " add_community 65535:0"
 """How a clause marks routes for graceful shutdown (RFC 8326)."""
 _ENDS = tuple(tier.value for tier in Tier)
@@ -54,6 +56,8 @@ def find_outliers(
             continue  # a pool is what the headroom of the ports leaves
         if path.startswith(_SERVICES) and mine is None:
             continue  # reported as a missing service
+        if path == _GATEWAY and not _is_in_own_subnet(statement, value):
+            continue  # of another management network
         if mine != value and path not in alone and not _whole_map(statement, path):
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""
@@ -98,6 +102,15 @@ def _absent_topics(statement: Statement, expected: consensus.Expected) -> dict[s
         return {}
     stated = {_topic_of(path) for path in statement.rest}
     return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in stated}
+
+
+def _is_in_own_subnet(statement: Statement, address: Value | None) -> bool:
+    """Return whether an address is in the subnet of the management port of a switch that has another gateway."""
+    own, stated = statement.rest.get(_GATEWAY), str(statement.rest.get("management/address", ""))
+    try:
+        return own is not None and ip_address(str(address)) in ip_interface(stated).network
+    except ValueError:
+        return False
 
 
 def _topic_of(path: str) -> str:
