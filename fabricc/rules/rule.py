@@ -156,7 +156,7 @@ def _has_input(kind: Input, statement: Statement, sessions: Sessions) -> bool:
     if kind is Input.CLASSES:
         return bool(classes_of(statement))
     if kind is Input.HASH_SEED:
-        return any("hash_seed" in path for path in statement.rest)
+        return any("hash_seed" in path or path == "system/type" for path in statement.rest)
     if kind is Input.BGP:
         return sessions.runs_bgp
     return bool(lossless_ports(statement))

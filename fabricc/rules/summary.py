@@ -87,6 +87,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             services.append(path)
         elif "hash_seed" in path and _SEED.search(path):
             seed = path, value
+        elif (of_role := defaults.seed_of_role(path, value)) is not None and lossless_ports(statement):
+            seed = seed or (path, of_role)
     named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
     whole = bool(services or statement.fars)  # a part of a file shows no others
     services += {found[0] for found in named if found and whole}

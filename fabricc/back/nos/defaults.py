@@ -369,6 +369,17 @@ _PORT_FIELDS = 0x0030
 """
 
 
+_ROLE_SEEDS = {"ToRRouter": 0, "LeafRouter": 10, "SpineRouter": 25}
+"""Part of a role of SONiC -> the hash seed that orchagent starts with (sonic-buildimage, switch.json.j2)."""
+
+
+def seed_of_role(path: str, value: object) -> int | None:
+    """Return the hash seed that follows from a fact about the role of a switch, None for any other fact."""
+    if path != "system/type":
+        return None
+    return next((seed for part, seed in _ROLE_SEEDS.items() if part in str(value)), None)
+
+
 _STILL = {
     "routing/enabled[ipv4]": "ipv4", "routing/enabled[ipv6]": "ipv6", "kernel[net.ipv4.ip_forward]": "ipv4",
     "kernel[net.ipv4.conf.all.forwarding]": "ipv4", "kernel[net.ipv6.conf.all.forwarding]": "ipv6",

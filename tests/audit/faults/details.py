@@ -347,6 +347,7 @@ def _seeds_of_tors() -> Fault:
     return {
         "nxos": replace(r"universal-id \d+", "universal-id 1013904226"),
         "junos": replace(r"hash-seed \d+", "hash-seed 1013904223"),
+        "sonic": replace(r'"type": "ToRRouter"', '"type": "LeafRouter"', file="config_db.json"),
     }
 
 
