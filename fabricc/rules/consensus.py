@@ -369,7 +369,7 @@ def _expected_values(kind: Kind, votes: Mapping[Vote, list[str]]) -> Expected:
         most, times = values.most_common(1)[0]
         if is_overwhelming(times, holders[role]):
             of_roles.setdefault(role, {})[leaf] = most, describe_peers(times, kind)
-        elif 1 < times == holders[role] < _FEW and is_overwhelming(common[role, leaf], members[role]):
+        elif 1 < times == holders[role] <= _FEW and is_overwhelming(common[role, leaf], members[role]):
             who = f"{common[role, leaf]} of {members[role]} such {role[0]}s of {describe_peers(times, kind)}"
             of_roles.setdefault(role, {})[leaf] = most, who
     for role, number in members.items():
