@@ -16,7 +16,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, path_pattern, split_list_path
+from fabricc.facts.paths import first_key, path_pattern, replace_keys, split_list_path
 from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
@@ -155,8 +155,11 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         port
         for port, values in statement.ports.items()
         if any(leaf in values for leaf in _ADDRESSES)
-        and defaults.states_splits(statement.device.system, statement.device.model, statement.rest)
         and (split := defaults.splitting_fact(statement.device.system, port)) is not None
+        and (
+            split[0] in statement.rest
+            or defaults.states_splits(statement.device.system, statement.device.model, statement.rest)
+        )
         and split[1] >= count_parts(statement.rest.get(split[0]))
     ]
     if missing:
@@ -166,6 +169,15 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
         remedy = "Split the port into the parts that are configured."
         paths = [path, *(f"{PORT}{missing[0]}]/{leaf}" for leaf in _ADDRESSES)]
+        same = {
+            each: number
+            for each, number in statement.rest.items()
+            if replace_keys(each) == replace_keys(path)
+        }
+        if (
+            path in same and len(same) > len(set(same.values())) == 1
+        ):  # split as all others: the port is the odd one
+            paths.insert(0, f"{PORT}{missing[0]}]/enabled")
         yield finding_at(IDLE, statement.device, paths, message, "no part", Severity.WARNING, remedy)
 
 

@@ -244,6 +244,10 @@ _STATED = (
 def finish(document: Document) -> None:
     """State the facts of all interfaces and their units; unit 0 is the interface itself."""
     cages.put_splits(document)
+    for block, line in words.repeated_blocks(
+        (document.tree.text or document.tree.nodes) if document.tree else ()
+    ):
+        document.put(f"unread[second block {block}]", "it continues the one above that has its name", line)
     interfaces, announced = document.scope.each("interface"), document.scope.each("announced")
     speeds = cages.SpeedStatements.from_scope(document.scope, interfaces)
     for name, block in interfaces.items():

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
-from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, catalog_settings
+from fabricc.back.nos.junos.words import (
+    ALPHA_RANGE,
+    DETECTION_RANGE,
+    POLL_RANGE_MS,
+    RECOVERY_RANGE_MS,
+    catalog_settings,
+    put_refused,
+)
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction, Switch
 
 if TYPE_CHECKING:
+    from fabricc.back.reading import Document
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.qos import Ecn, PortProfile, TrafficClass, Watchdog
 
@@ -345,3 +353,65 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["pool/egress_lossy_percent"] = split.lossy
         if split.dedicated:
             facts["pool/ingress_dedicated_percent"], facts["pool/egress_dedicated_percent"] = split.dedicated
+
+
+# --- what a commit refuses ----------------------------------------------------------------------------
+
+_BITS = 6
+_ALIASES = {
+    "be": 0, "ef": 46, "nc1": 48, "nc2": 56,
+    **{f"cs{number}": 8 * number for number in range(1, 8)},
+    **{f"af{number}{drop}": 8 * number + 2 * drop for number in range(1, 5) for drop in range(1, 4)},
+}  # fmt: skip
+"""Names of code points that a device has anyway (Juniper, "Default Code-Point Aliases")."""
+_PERCENT = (0, 100)
+_RANGES = (
+    ("class", "pfc_priority", "pfc-priority", (0, 7)),
+    ("scheduler", "percent", "transmit-rate", _PERCENT),
+    ("scheduler", "shaping_percent", "shaping-rate", _PERCENT),
+)
+"""Kind of a definition, what it keeps, its word, and the range of the number (Juniper's YANG 24.4R1)."""
+_OF_WATCHDOG = (
+    ("poll_ms", "poll-interval", POLL_RANGE_MS),
+    ("polls", "detection", DETECTION_RANGE),
+    ("restore_ms", "recovery", RECOVERY_RANGE_MS),
+)
+_OF_BUFFER = {"dedicated": (15, 100), "lossless": _PERCENT, "lossless_headroom": _PERCENT, "lossy": _PERCENT}
+
+
+def parse_bits(count: int, word: str) -> int | None:
+    """Return the number that a word states in bits, None for another word."""
+    return int(word, 2) if len(word) == count and not word.strip("01") else None
+
+
+def parse_point(word: str) -> int | None:
+    """Return the code point that a word states, in bits or by its usual name."""
+    return _ALIASES.get(word, parse_bits(_BITS, word))
+
+
+def put_refused_values(document: Document) -> None:
+    """State numbers that a commit refuses, or that leave a queue nothing, and classes without a queue."""
+    scope, facts, lines = document.scope, document.reading.facts, document.reading.lines
+    for kind, leaf, word, limits in _RANGES:
+        for name, each in scope.each(kind).items():
+            if leaf in each.values:
+                put_refused(document, f"{kind} {name} {word}", each.values[leaf], *limits)
+                if each.values[leaf][0] == 0 and word == "transmit-rate":
+                    why = "a queue with 0 percent drops its packets (Juniper, `transmit-rate`)"
+                    document.put(f"unread[{kind} {name}]", why, each.values[leaf][1])
+    for name, curve in scope.each("curve").items():
+        for stored in (*curve.table("levels").values(), *curve.table("chances").values()):
+            put_refused(document, f"drop-profile {name}", stored, *_PERCENT)
+    for name, profile in scope.each("congestion").items():
+        for watchdog in profile.each("watchdog").values():
+            for leaf, word, limits in _OF_WATCHDOG:
+                if leaf in watchdog.values:
+                    put_refused(document, f"{name} {word}", watchdog.values[leaf], *limits)
+    for way in ("ingress", "egress"):
+        for part, limits in _OF_BUFFER.items():
+            path = f"pool/{way}_{part}_percent"
+            if path in lines:
+                put_refused(document, f"{way} {part} percent", (facts[path], lines[path][1]), *limits)
+    for name, each in scope.each("class").items():
+        if "queue" not in each.values:
+            document.put(f"unread[forwarding class {name}]", "it has no queue", each.line)

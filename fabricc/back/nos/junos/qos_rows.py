@@ -19,19 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-def _bits_of(count: int, word: str) -> int | None:
-    return int(word, 2) if len(word) == count and not word.strip("01") else None
-
-
-_ALIASES = {
-    "be": 0, "ef": 46, "nc1": 48, "nc2": 56,
-    **{f"cs{number}": 8 * number for number in range(1, 8)},
-    **{f"af{number}{drop}": 8 * number + 2 * drop for number in range(1, 5) for drop in range(1, 4)},
-}  # fmt: skip
-"""Names of code points that a device has anyway (Juniper, "Default Code-Point Aliases")."""
 TYPES: Types = {
-    "point": lambda word: _ALIASES.get(word, _bits_of(6, word)),
-    "priority": lambda word: _bits_of(3, word),
+    "point": qos.parse_point,
+    "priority": partial(qos.parse_bits, 3),
     "partition": lambda word: word.replace("-", "_"),
     "no-loss": {"no-loss": "true"},
 }
@@ -204,8 +194,12 @@ def finish(document: Document) -> None:
         known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
         known.values.setdefault("queue", (queue, line))
     attachments = list(_find_attachments(document))
+    ports = document.scope.each("interface")
     for name, each in attachments:
         _put_rest(document, name, each)
+        if ports and name not in ports and SPELLINGS["junos"].parse_name(name).kind is PortKind.PORT:
+            why = "`interfaces` has no such port"
+            document.put(f"unread[class-of-service interfaces {name}]", why, each.line)
         stored = [each.values.get(kind) for kind in _KINDS]
         used = tuple(
             [
@@ -253,6 +247,7 @@ def finish(document: Document) -> None:
             if kind == "scheduler" and scope.used:
                 _put_unused_curves(document, scope)
     put_settings(document, "qos/", document.scope, QOS)
+    qos.put_refused_values(document)
     for profile in document.scope.each("congestion").values():
         points = profile.each("point")
         bound = any(point.used for point in points.values())

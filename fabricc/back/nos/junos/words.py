@@ -10,8 +10,9 @@ from fabricc.back.reading import Document, Keep, Scope, StoredValue
 from fabricc.fabric.model import SECRET_PREFIX, Switch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.back.reading.tree import Node
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Value
 
@@ -164,6 +165,27 @@ def _statement_text(before: str, word: str, below: str | None = None) -> Mapping
             words[at + 1 :] = [_SET]
             break
     return {before + " ".join(words): "true"}
+
+
+def put_refused(document: Document, subject: str, stored: StoredValue, low: int, high: int) -> None:
+    """State that a commit refuses a number (ranges of Juniper's YANG 24.4R1), if it does."""
+    value, line = stored
+    if isinstance(value, int) and not low <= value <= high:
+        document.put(
+            f"unread[{subject} {value}]", f"a commit refuses numbers outside {low:,} to {high:,}", line
+        )
+
+
+def repeated_blocks(nodes: Sequence[Node], above: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the words and the line of each block that continues an earlier one in a section."""
+    seen: set[tuple[str, ...]] = set()
+    for node in nodes:
+        if node.children is not None:
+            words = f"{above}{node.text}"
+            if above and node.key in seen:
+                yield words, node.line
+            seen.add(node.key)
+            yield from repeated_blocks(node.children, f"{words} ")
 
 
 def kept_statements(scope: Scope, kind: str = SETTING) -> list[tuple[str, int]]:
