@@ -41,7 +41,7 @@ WORDS = {
     "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
     "ospf_hello": "hello interval of OSPF", "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
     "isis_network": "kind of network of IS-IS", "guard": "tag or security",
-    "points": "code points with PFC",
+    "points": "code points with PFC", "cable": "meters of cable that headroom is for",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -65,6 +65,7 @@ _WHY = {
     "isis_network": "the neighbors do not agree",
     "guard": "each end drops what the other one sends",
     "points": "packets leave the lossless class on their way",
+    "cable": "it is one cable, and short headroom drops packets",
 }
 LAYER_2_BYTES = 14
 """The Ethernet header, which the largest frame of a port includes and its MTU does not."""
@@ -75,13 +76,14 @@ _ISIS_NETWORK = ("isis_setting[isis network]", "isis_setting[network]")
 _NAMES = {
     "ospf_hello": (*_HELLO, "ospf_area"), "ospf_key": (*_AUTHENTICATION, "ospf_area"),
     "isis_level": (*_CIRCUIT, "isis"), "isis_network": (*_ISIS_NETWORK, "isis"), "marked": ("queue",),
+    "cable": ("headroom/cable_m",),
 }  # fmt: skip
 """Value -> the statements that it comes from, where their names differ: the first that is there counts."""
 _REMEDY = "Set both ends of the link to the same value."
 
 
 COMPARED = EndValues._fields[2:]
-_WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan", "points"))
+_WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan", "points", "cable"))
 
 
 class Ends(NamedTuple):
@@ -140,6 +142,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         bundle=member,
         bundle_mode=_bundle_protocol(value_of("bundle_mode")),
         guard=_guard_of(statement, port),
+        cable=value_of("headroom/cable_m") if lossless else None,
         points=",".join(map(str, sorted(points))) if lossless and points and not host else None,
         **_ospf_values(statement, port),
         **_isis_values(statement, port),
@@ -223,6 +226,8 @@ def differing_values(one: EndValues, two: EndValues) -> tuple[str, ...]:
             continue  # the other end alone decides
         if name == "mtu" and _host_sends_less(one, two):
             continue
+        if name == "cable" and 2 * min(int(mine), int(other)) > max(int(mine), int(other)):
+            continue  # a reserve
         found.append(name)
     return tuple(found)
 
@@ -301,6 +306,8 @@ def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Sid
         nothing = _states_default(a, name) and not _states_default(b, name)
     if name == "guard":  # what has to be stated is the odd one
         nothing = getattr(a.values, name) == "none"
+    if name == "cable":  # too little headroom drops packets
+        nothing = int(b.values.cable or 0) < int(a.values.cable or 0)
     nothing = nothing and other == mine
     return (b, a) if other < mine or nothing else (a, b)
 

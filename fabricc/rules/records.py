@@ -210,6 +210,7 @@ class EndValues(NamedTuple):
         bfd: of planned ends, which sessions run BFD, and its multiplier. None where none does: a system that cannot run
             it is reported as a gap, and the session still comes up (RFC 5882). The interval may differ (RFC 5880).
         points: code points that PFC protects.
+        cable: the length in meters that its headroom is for.
         guard: the tag, the encryption or the authentication without which the end drops what arrives.
     """
 
@@ -238,6 +239,7 @@ class EndValues(NamedTuple):
     bfd: str | None = None
     guard: str | None = None
     points: str | None = None
+    cable: Value | None = None
 
 
 class Subnet(NamedTuple):
