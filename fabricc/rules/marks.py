@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
-from fabricc.facts.paths import split_list_path
+from fabricc.facts.paths import outer_key, split_list_path
+from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, Input, SwitchRule
@@ -131,7 +132,32 @@ def _turned_import(
         )
 
 
+_TERMS, _DECISIONS = "platform/policy[", ("accept", "reject")
+
+
+def _open_exports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report exports of a ToR that end without a decision: Junos announces what BGP learned elsewhere."""
+    chosen = "bgp/redistribute_connected" in statement.rest and statement.place.tier is Tier.TOR
+    terms = statement.facts_below(_TERMS) if chosen else {}
+    joined = sessions_to_switches(statement, sessions) if terms else ()
+    used = {str(values.get("export")) for _, values in joined}
+    for path, value in terms.items():
+        name, last = outer_key(path), str(value).rpartition("; ")[2]
+        numbered = statement.rest.get(f"route_map[{name}]/{last.partition(' ')[0]}")
+        if name in used and last not in _DECISIONS and numbered not in ("permit", "deny"):
+            message = (
+                f"{statement.name}: {name} ends without a decision, and BGP of Junos announces all routes by default: "
+                "other switches send traffic for each other through it"
+            )
+            remedy = "Reject everything else in the last term."
+            paths = (f"structure/policy[{name}]/term[DEFAULT]", path)
+            yield finding_at(
+                POINTLESS, statement.device, paths, message, "open export", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_exports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
 )
