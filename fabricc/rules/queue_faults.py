@@ -273,6 +273,13 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     total = sum(filter(None, shares))
     alphas = {as_int(values.get("headroom/dynamic_th")) for values in statement.ports.values()}
     odd = max(range(3), key=lambda at: shares[at] or 0) if total > _WHOLE else 1
+    others = [as_int(statement.rest.get(path.replace("ingress", "egress"))) for path in _PARTITIONS]
+    differing = [at for at in range(3) if others[at] is not None and others[at] != shares[at]]
+    agreed = [at for at in range(3) if others[at] == shares[at]]
+    if len(differing) == 1:  # the partition that the egress has otherwise
+        odd = differing[0]
+    elif agreed == [0, 2]:
+        odd = 1
     for wrong, at, why in (
         (0 < (lossless or _WHOLE) < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
         (0 < (headroom or _WHOLE) < _TWENTIETH, _PARTITIONS[1], f"headroom has {headroom} % of it"),
