@@ -10,16 +10,18 @@ from fabricc.back.nos.harmful_settings import (
     rewritten_classes,
     small_classes,
 )
+from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key
+from fabricc.facts.paths import first_key, outer_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
 from fabricc.rules.protection import BUFFER, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, PFC, Input, SwitchRule
+from fabricc.rules.undefined_names import UNREAD, find_twin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,7 +159,26 @@ def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
+_UNUSED = "qos/setting[unused "
+
+
+def _misnamed_definitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report definitions of classes that nothing uses, next to an undefined name that is nearly the same."""
+    unused = statement.facts_below(_UNUSED)
+    lines = statement.device.unknown if unused else ()
+    used = [name for *_, text in lines for _, name in find_references(text)]
+    names = {path: outer_key(path).rpartition(" ")[2] for path in unused}
+    for path, name in names.items():
+        if other := find_twin(name, [each for each in used if each not in names.values()]):
+            message = f"{statement.name}: nothing uses {name}, and {other} is not defined"
+            remedy = "Give both one name."
+            yield finding_at(
+                UNREAD, statement.device, path, message, f"misnamed {name}", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(UNREAD, CLASSIFICATION, (), _misnamed_definitions),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),

@@ -172,16 +172,17 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str
     }
     few = len(missing) <= _FEW
     return [
-        (kind, name, paths, _find_twin(name, unused[kind]) if few else "") for kind, name, paths in missing
+        (kind, name, paths, find_twin(name, unused[kind]) if few else "") for kind, name, paths in missing
     ]
 
 
 _LIKENESS, _SUFFIX, _FEW = 0.9, 4, 50
 
 
-def _find_twin(name: str, others: list[str]) -> str:
+def find_twin(name: str, others: list[str]) -> str:
     """Return the name that another one may be meant for; whoever lacks more than `_FEW` has them in another file."""
     longer = [each for each in others if each.startswith(name) and len(each) <= len(name) + _SUFFIX]
+    longer += [each for each in others if sorted(each) == sorted(name)]
     return next(iter(longer or get_close_matches(name, others, 1, _LIKENESS)), "")
 
 
