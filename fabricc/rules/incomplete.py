@@ -279,7 +279,8 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     gateway = statement.rest.get(_GATEWAY)
     if gateway is not None:
         try:
-            outside = ip_address(str(gateway)) not in subnet
+            address = ip_address(str(gateway))
+            outside = address not in subnet or (subnet.num_addresses > _PAIR and address == subnet[0])
         except ValueError:
             return
         if (
@@ -287,7 +288,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
             and ip_address(str(gateway)).version == subnet.version
             and subnet.prefixlen < subnet.max_prefixlen
         ):
-            message = f"{statement.name}: the gateway of management {gateway} is not in {subnet}"
+            message = f"{statement.name}: the gateway of management {gateway} is no host of {subnet}"
             remedy = "Name a gateway in the subnet of the management port."
             small = subnet.prefixlen >= _SMALL and subnet.version == _IPV4
             paths = (_ADDRESS, _GATEWAY) if small else (_GATEWAY, _ADDRESS)
@@ -314,7 +315,10 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _misplaced_defaults(statement: Statement, subnet: object) -> list[str]:
     """Return the default routes of the fabric whose gateway is in the subnet of the management port."""
-    found = statement.facts_below("static_route[0.0.0.0/0]")
+    found = {
+        **statement.facts_below("static_route[0.0.0.0/0]"),
+        **{path: via for path, via in statement.facts_below("vrf[").items() if "/static_route[" in path},
+    }
     return [path for path, via in found.items() if "." in str(via) and not _is_outside(str(via), subnet)]
 
 
@@ -328,6 +332,7 @@ def _is_outside(text: str, subnet: object) -> bool:
     return address.version == network.version and address not in network
 
 
+_PAIR = 2
 _ACCESS = path_pattern("management/access(?:[_])?")
 
 
