@@ -258,14 +258,15 @@ def _blocked_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _open_filters(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report filters in front of the CPU whose first rule accepts everything, before others drop."""
+    """Report filters in front of the CPU with a rule that accepts everything, before others drop."""
     for each in filters_before_cpu(statement.rest):
         texts = [text for _, text in each.rules]
-        if accepts_everything(texts[:1]) and drops_anything(texts[1:]):
-            what = f"rule 1 of {each.name}, in front of the CPU, accepts everything before others drop"
+        at = next((number for number, text in enumerate(texts) if accepts_everything([text])), len(texts))
+        if drops_anything(texts[at + 1 :]):
+            what = f"rule {at + 1} of {each.name}, in front of the CPU, accepts everything before others drop"
             message = f"{statement.name}: {what}"
             remedy = "Remove the rule, or move it to the end."
-            path = each.rules[0][0]
+            path = each.rules[at][0]
             yield finding_at(OPEN, statement.device, path, message, "open filter", Severity.WARNING, remedy)
 
 

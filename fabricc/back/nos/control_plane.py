@@ -42,7 +42,8 @@ def filters_before_cpu(facts: Mapping[str, Value]) -> list[CpuFilter]:
         if path in _GROUPS:
             found.append(CpuFilter(str(value), _GROUPS[path], _list_rules(facts, str(value))))
         elif match := _LOOPBACK.fullmatch(path):
-            found.append(CpuFilter(str(value), match[1] == "inet6", _term_rules(facts, str(value))))
+            rules = _term_rules(facts, str(value)) or _list_rules(facts, str(value))
+            found.append(CpuFilter(str(value), match[1] == "inet6", rules))
         elif (match := _BOUND.fullmatch(path)) and "inbound" in str(value):
             ipv6 = facts.get(f"acl[{match[1]}]/type") == "ipv6"
             found.append(CpuFilter(match[1], ipv6, _acl_rules(facts, match[1])))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-ACCEPT, DISCARD = "accept", "discard"
+ACCEPT, DISCARD, REJECT = "accept", "discard", "reject"
 FILTERS = {"inet": "PROTECT", "inet6": "PROTECT-V6"}
 NEXT_HEADER = {"inet": "protocol", "inet6": "next-header"}
 TTL_WORDS = {"inet": "ttl", "inet6": "hop-limit"}
@@ -131,7 +131,7 @@ _FILTER: Sequence[Row] = (
         *(Entry(f"from {word} <word>", word) for word in _CONDITIONS),
         Keep(f"from {ESTABLISHED}", ESTABLISHED, "true"),
         Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
-        Keep("then reject [<below>]", "action", "reject"),
+        Keep("then reject [<below>]", "action", REJECT),
         Keep("then next term", "action", "next term"),
         *words.verbatim_rows(" ".join(f"{word}+" for word in _CONDITIONS), "from", words.FROM),
         *words.verbatim_rows("address ah-spi arp-type destination-address destination-class destination-mac-address "
@@ -249,9 +249,16 @@ def _put_access(document: Document, terms: list[Scope]) -> None:
     for term in terms:
         if _term_action(term) == ACCEPT and term.tables.keys() == {"source-address"}:
             networks |= {network: line for network, (_, line) in term.table("source-address").items()}
-        elif _term_action(term) == DISCARD and term.table("destination-port").keys() >= set(LOGIN_PORTS):
+        elif _term_action(term) in (DISCARD, REJECT) and term.table("destination-port").keys() >= set(
+            LOGIN_PORTS
+        ):
             line = max(networks.values(), default=_last_line(term))
             document.put("management/access", ",".join(sorted(map(str, networks))), line)
+            return
+        elif networks and term.table("destination-port").keys() >= set(LOGIN_PORTS):
+            why = "it accepts logins from everyone (a term without an action accepts)"
+            line = term.values.get("action", ("", term.line))[1]
+            document.put("unread[limit of logins]", why, line)
             return
         elif not term.tables:
             return
