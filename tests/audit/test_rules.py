@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fabricc.audit.links import links_of
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
@@ -92,6 +94,36 @@ def test_pfc_at_one_end() -> None:
     found = compare_pair({**lossless, **marked}, {"qos/dscp[26]/traffic_class": 3})
     assert one(found, "FAB9600").file == "spine"
     assert not [each for each in found if each.code == "FAB9606"]
+
+
+@pytest.mark.parametrize(("meters", "reported"), [(4, True), (30, False), (40, False)])
+def test_headroom_for_a_short_cable(meters: int, reported: bool) -> None:
+    lossless = {"interface[Ethernet1]/pfc": "3", "interface[Ethernet1]/watchdog": "true"}
+    cables: list[dict[str, str | int]] = [
+        {**lossless, "interface[Ethernet1]/headroom/cable_m": each} for each in (meters, 40)
+    ]
+    found = [each for each in compare_pair(*cables) if "meters of cable" in each.message]
+    assert [(each.code, each.file) for each in found] == [("FAB9600", "leaf")] * reported
+
+
+def test_a_lone_bare_port_of_four_switches() -> None:
+    every = []
+    for number in range(4):
+        facts: Facts = {"bgp/asn": 65000 + number}
+        for port in range(1, 9):
+            start = f"interface[Ethernet{port}]/"
+            facts |= {f"{start}ipv4": f"10.{number}.{port}.0/31", f"{start}speed_gbps": 400}
+            if (number, port) != (0, 5):
+                facts |= {f"{start}pfc": "3", f"{start}headroom/cable_m": 5}
+        every.append(make_device(f"leaf{number}", facts))
+    found = [each for each in find_all_in(*every) if each.code == "FAB9610" and "pfc" in each.message]
+    assert ["leaf0 Ethernet5" in each.message for each in found] == [True]
+
+
+def test_a_prefix_longer_than_an_address() -> None:
+    path = "prefix_list[OWN]/0"
+    found = one(find_all_in(make_device("leaf", {"bgp/asn": 65000, path: "10.0.0.0/310"})), "FAB9060")
+    assert (found.file, found.line) == ("leaf", 2)
 
 
 def test_no_watchdog_and_no_marking() -> None:

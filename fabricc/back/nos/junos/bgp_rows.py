@@ -9,11 +9,14 @@ from fabricc.back.nos.junos import filters, policy
 from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S
 from fabricc.back.nos.junos.policy import DISCARD
 from fabricc.back.nos.junos.words import (
+    BFD_INTERVAL_RANGE_MS,
+    BFD_MULTIPLIER_RANGE,
     FAMILIES,
     HOLD_PER_KEEPALIVE,
     MAXIMUM_ECMP,
     ONE_HOP_TTL,
     kept_statements,
+    put_refused,
     put_settings,
     secret_reference,
     verbatim_rows,
@@ -127,6 +130,7 @@ _ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time
 """Settings of the protocol only: its hold time belongs to the process."""
 
 _NONE = (None, 0)
+_UNSTATED: StoredValue = ("", 0)
 _SETTINGS_OF_GROUPS = (
     "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
     "enabled", "vpn_export",
@@ -213,8 +217,8 @@ def finish(document: Document) -> None:
     scope = document.scope
     document.put_leaves("bgp/", scope.values, ("router_id", "asn", "allow_as_in"))
     paths = document.reading.facts.get("bgp/maximum_paths")
-    if document is document.whole and isinstance(paths, int) and paths > MAXIMUM_ECMP[-1]:
-        why = f"a commit refuses more than {MAXIMUM_ECMP[-1]} paths"
+    if document is document.whole and isinstance(paths, int) and paths not in MAXIMUM_ECMP:
+        why = f"a commit accepts 16, and steps of 32 up to {MAXIMUM_ECMP[-1]}"
         document.put("unread[chassis maximum-ecmp]", why, document.reading.lines["bgp/maximum_paths"][1])
     for prefix, route in scope.each("static route").items():
         _finish_static(document, str(prefix), route)
@@ -267,6 +271,16 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         for network, (_, line) in own.table("allowed").items():
             document.put(f"bgp/listen[{network}]", str(name), line)
         secure = secure and group.values.get("ttl", _NONE)[0] == ONE_HOP_TTL
+        for bfd in group.each("bfd").values():
+            put_refused(
+                document, f"{name} multiplier", bfd.values.get("multiplier", _UNSTATED), *BFD_MULTIPLIER_RANGE
+            )
+            put_refused(
+                document,
+                f"{name} minimum-interval",
+                bfd.values.get("interval_ms", _UNSTATED),
+                *BFD_INTERVAL_RANGE_MS,
+            )
         document.agree("bgp/multipath_relax", *group.values.get("multipath", ("none", group.line)))
         for address, neighbor in own.each("neighbor").items():
             families.add("inet6" if ":" in str(address) else "inet")

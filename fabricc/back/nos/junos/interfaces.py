@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MTU = 1514
 LOOPBACK = "lo0"
+_PORTS = ("et-", "xe-", "ge-")
 ISIS = "default"
 """The one process of IS-IS in a routing instance."""
 
@@ -244,10 +245,10 @@ _STATED = (
 def finish(document: Document) -> None:
     """State the facts of all interfaces and their units; unit 0 is the interface itself."""
     cages.put_splits(document)
-    for block, line in words.repeated_blocks(
+    for repeated, line in words.repeated_blocks(
         (document.tree.text or document.tree.nodes) if document.tree else ()
     ):
-        document.put(f"unread[second block {block}]", "it continues the one above that has its name", line)
+        document.put(f"unread[second block {repeated}]", "it continues the one above that has its name", line)
     interfaces, announced = document.scope.each("interface"), document.scope.each("announced")
     speeds = cages.SpeedStatements.from_scope(document.scope, interfaces)
     for name, block in interfaces.items():
@@ -266,6 +267,7 @@ def finish(document: Document) -> None:
             document.put(paths["enabled"], *values["enabled"])
         _put_bundle(document, paths, block, interfaces)
         tags = max([size for leaf, size in TAG_BYTES.items() if leaf in values], default=0)
+        words.put_refused(document, f"{port} mtu", values.get("physical_mtu", ("", 0)), *words.MTU_RANGE)
         whole, line = values.get("physical_mtu", (DEFAULT_MTU + tags, block.line))
         left = None if apart else (int(whole) - words.LAYER_2_HEADER_BYTES - tags, line)
         for number, unit in units.items():
@@ -300,6 +302,7 @@ def _put_loopback(document: Document, unit: Scope) -> None:
     """State the loopback's addresses: one of each family is the switch's, others are further addresses."""
     for family, version in words.FAMILIES.items():
         for stored in unit.each(family).values():
+            _put_strange(document, family, stored)
             addresses = _order_addresses(stored)
             document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
             _put_others(document, LOOPBACK, stored, addresses[1:])
@@ -311,6 +314,7 @@ def _put_management(document: Document, port: str, unit: Scope) -> None:
     """State the address of the out-of-band port, the first one that is stated."""
     for family in words.FAMILIES:
         for stored in unit.each(family).values():
+            _put_strange(document, family, stored)
             addresses = _order_addresses(stored)
             for address, line in addresses[:1]:
                 document.put_also("management/address", address, line)
@@ -337,7 +341,16 @@ def _put_unit(
         odd = max(line for mtu, line in mtus.items() if family_mtu is None or mtu != family_mtu[0])
         document.put(paths["mtu"], ",".join(map(str, sorted(mtus))), odd)
     for family, stored in families.items():
+        _put_strange(document, family, stored)
         addresses = _order_addresses(stored)
+        if (
+            (mtu := stored.values.get("mtu"))
+            and family_mtu
+            and int(mtu[0]) > int(family_mtu[0])
+            and name.startswith(_PORTS)
+        ):
+            why = f"the port leaves {family_mtu[0]:,} bytes to it (Juniper, `mtu`: a commit fails)"
+            document.put(f"unread[MTU {mtu[0]} of {name} {family}]", why, mtu[1])
         if addresses:
             document.put(paths[words.FAMILIES[family]], *addresses[0])
         elif family == "inet6" and name in announced:
@@ -377,6 +390,13 @@ def _order_addresses(scope: Scope) -> list[StoredValue]:
     if len(order) > 1:
         order.sort(key=lambda each: ("primary" not in addresses[each].values, _address_order(str(each))))
     return [(str(each), addresses[each].line) for each in order]
+
+
+def _put_strange(document: Document, family: str, stored: Scope) -> None:
+    """State addresses of the other family, which a commit refuses."""
+    strange = [str(each) for each in stored.each("address") if (":" in str(each)) != (family == "inet6")]
+    if strange:
+        document.put(f"unread[address {strange[0]}]", f"it is none of the family {family}", stored.line)
 
 
 def _address_order(address: str) -> tuple[bool, int]:

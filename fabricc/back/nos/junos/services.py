@@ -361,12 +361,19 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
+_WILDCARDS = set("*[?")
+_SEED, _LARGEST_SEED = "platform/hash_seed", 2**32 - 1
 _LLDP_PORT, _LLDP_PORTS = "protocols lldp interface ", ("platform/lldp/ports", "lldp/enabled")
 
 
 def finish(document: Document) -> None:
     """State servers that are reached through the management instance, LLDP's timers, and whether it is separate."""
-    scope = document.scope
+    scope, lines = document.scope, document.reading.lines
+    if _SEED in lines:
+        words.put_refused(
+            document, "hash-seed", (document.reading.facts[_SEED], lines[_SEED][1]), 0, _LARGEST_SEED
+        )
+    _finish_accounts(document)
     for kind in ("ntp", "dns"):
         document.put_set(f"management/{kind}", scope.table(kind))
     _finish_ntp_keys(document)
@@ -377,7 +384,7 @@ def finish(document: Document) -> None:
     logging, authorities = dict[Value, StoredValue](), dict[Value, StoredValue]()
     for host, stored in scope.each("syslog").items():
         if {"any", "here"} <= stored.values.keys():
-            logging[str(host)] = stored.values["any"]
+            logging[str(host)] = (stored.values["any"][0], stored.line)
             document.put(f"platform/syslog[{host}]/any", *stored.values["any"])
         elif "any" in stored.values:
             document.reject(stored.values["any"][1])
@@ -390,7 +397,14 @@ def finish(document: Document) -> None:
     _finish_traps(document)
     _finish_management(document)
     for lldp in scope.each("lldp").values():
-        named = any(text.startswith(_LLDP_PORT) for _, _, text in document.reading.unknown)
+        named = {
+            text.split()[3]: line for _, line, text in document.reading.unknown if text.startswith(_LLDP_PORT)
+        }
+        ports = scope.each("interface")
+        for name, line in named.items() if ports else ():
+            if name.partition(".")[0] not in ports and not set(name) & _WILDCARDS:
+                why = "`interfaces` has no such port"
+                document.put(f"unread[protocols lldp interface {name}]", why, line)
         if not named and document.reading.facts.keys().isdisjoint(_LLDP_PORTS):
             why = "it names no interface (Juniper, `edit protocols lldp interface`)"
             document.put("unread[protocols lldp]", why, lldp.line)
@@ -399,6 +413,18 @@ def finish(document: Document) -> None:
         document.put("lldp/interval_s", interval_s, line)
         times, line = lldp.values.get("multiplier", (DEFAULT_LLDP_MULTIPLIER, line))
         document.put("platform/lldp/hold_s", int(interval_s) * int(times), line)
+
+
+def _finish_accounts(document: Document) -> None:
+    """State accounts without a key or a password, where no server knows the people either."""
+    facts = document.reading.facts
+    known = "platform/authentication_order" in facts or document.scope.table("authentication order")
+    roles = [path for path in facts if path.startswith("user[") and path.endswith("]/role")]
+    for path in roles if not known else ():
+        account = path.removesuffix("role")
+        if f"{account}ssh_key" not in facts and f"{account}secret" not in facts:
+            why = "it has no key and no password"
+            document.put(f"unread[account {account[5:-2]}]", why, document.reading.lines[path][1])
 
 
 def _finish_syslog_tls(

@@ -31,6 +31,7 @@ SPEED_OF = {word: speed for speed, word in SPEEDS.items()}
 
 LAYER_2_HEADER_BYTES = 14  # a physical interface's `mtu` counts the Ethernet header, a family's does not
 MAXIMUM_MTU = 9216 - LAYER_2_HEADER_BYTES
+MTU_RANGE = (256, 16_000)  # of any Junos platform (Juniper, `mtu`)
 
 # `chassis maximum-ecmp`, an enumeration (Juniper YANG 24.4R1): 16, then steps of 32 up to 512.
 MAXIMUM_ECMP = (16, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512)

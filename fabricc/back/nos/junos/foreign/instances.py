@@ -191,6 +191,10 @@ def finish(document: Document) -> None:
         isolated = put_isolated(document, str(name), instance)
         if not isolated:
             document.put(f"vrf[{name}]", "present", instance.line)
+            alone = instance.each("static route") and not instance.each("bgp") and not instance.table("ports")
+            if alone and "kind" not in instance.values:
+                why = "routes alone, without a type or a port, are of use in `mgmt_junos` only"
+                document.put(f"unread[routing-instance {name}]", why, instance.line)
             document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
         _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
