@@ -232,14 +232,15 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         message = (
             f"{statement.name}: no port has an address in the subnet of {who}{where}: no session comes up"
         )
-        paths = (
-            *port_paths,
-            session_path(keys[0], "configured"),
-            session_path(keys[0], "remote_asn"),
-            session_path(keys[0], "remote_kind"),
-        )
+        paths = [session_path(keys[0], leaf) for leaf in ("configured", "remote_asn", "remote_kind")]
+        far = statement.fars.get(idle[0]) if idle else None
+        known = far is not None and far.known  # the rule about links reports a wrong address of the port
+        paths = [*paths, *port_paths] if known else [*port_paths, *paths]
+        word = keys[0][1] if paths[0] not in port_paths else ""
         remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
-        yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+        yield finding_at(
+            OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy, word=word
+        )
 
 
 def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -352,7 +353,10 @@ def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding
             if str(statement.rest.get(path, "")).partition("/")[0] == key[1]
         ]
         for path in (session_path(key, "remote_asn"), *loopbacks):
-            yield finding_at(OFF_LINK, statement.device, (path,), message, "own neighbor", remedy=remedy)
+            word = key[1] if path not in loopbacks else ""
+            yield finding_at(
+                OFF_LINK, statement.device, (path,), message, "own neighbor", remedy=remedy, word=word
+            )
 
 
 def _ports_elsewhere(

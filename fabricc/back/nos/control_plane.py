@@ -17,6 +17,8 @@ ARP, LLDP, OWN = "ARP", "LLDP", "what is for its own addresses"
 """What a switch gets besides BGP and BFD."""
 _LOOPBACK = re.compile(r"platform/filter_input\[lo0 (inet6?)\]")
 """Junos filters what arrives for the routing engine at the loopback."""
+_OPENS_NOTHING = "port 0"
+"""Stands for packets of open connections: a session has to be opened first."""
 _TERM = re.compile(r"platform/filter\[([^]]+)\]/(\d+)/(\w+)")
 _GROUPS = {"control_plane/access_list_in": False, "control_plane/ipv6_access_list_in": True}
 _STARTS = (*_GROUPS, "platform/filter_input[", "acl[")
@@ -67,6 +69,8 @@ def _term_rules(facts: Mapping[str, Value], name: str) -> list[tuple[str, str]]:
             words = terms.setdefault(int(match[2]), [""])
             if match[3] == "action":
                 words[0] = str(value)
+            elif match[3] == "tcp_established":
+                words.append(_OPENS_NOTHING)
             else:
                 key = match[3].replace("_", "-")
                 words.append(f"{key if key in CONDITIONS else 'other'} {value}")
