@@ -100,7 +100,7 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "headroom of another priority": ("all", {
         "eos": replace(r"ingress priority-group 3 ", "ingress priority-group 4 "),
     }),
-    "FEC off": ("all", {
+    "no FEC": ("all", {
         "eos": replace(r"error-correction encoding reed-solomon", "no error-correction encoding"),
         "nxos": replace(r"^  fec [kr][ps]-fec$", "  fec off"),
     }),

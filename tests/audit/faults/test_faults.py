@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from tests.audit.faults import routes
 from tests.audit.faults.edits import replace
 from tests.audit.faults.fabric import SYSTEMS, audit_altered, build_texts, tor_names
-from tests.audit.faults.seeds import KINDS, WITH_HOSTS, name_findings, plant
+from tests.audit.faults.seeds import GROUPS, KINDS, WITH_HOSTS, name_findings, plant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,12 +94,17 @@ def test_a_fault_on_all_switches_is_found_at_its_line(kind: str, system: str) ->
 
 
 def changed_lines(system: str, texts: dict[str, dict[str, str]]) -> Iterator[tuple[str, int]]:
-    """Yield file and number of the lines that the untouched files do not have."""
+    """Yield file and number of the lines that differ from those of the untouched files."""
     for name, files in texts.items():
         for file, text in files.items():
-            known = {line.strip() for line in build_texts(system)[name].get(file, "").split("\n")}
-            numbered = enumerate(text.split("\n"), 1)
-            yield from ((f"{name}/{file}", number) for number, line in numbered if line.strip() not in known)
+            old, new = build_texts(system)[name].get(file, "").split("\n"), text.split("\n")
+            for tag, _, _, first, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+                if tag != "equal":
+                    yield from ((f"{name}/{file}", number + 1) for number in range(first, end))
+
+
+def test_every_kind_has_a_name_of_its_own() -> None:
+    assert len(KINDS) == sum(map(len, GROUPS.values()))
 
 
 @pytest.mark.spread
