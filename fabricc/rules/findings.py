@@ -151,11 +151,20 @@ def _similar_line(device: Device, file: str, line: int, like: str, leaf: str) ->
     suffix = f"]/{leaf}"
     stating = {place for path, place in device.reading.lines.items() if path.endswith(suffix)}
     near = sorted(range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: abs(at - line))
+    if file.endswith(".json"):  # rows of other tables have the same fields
+        near = [at for at in near if _same_object(device, file, line, at)]
     for at in near:
         if (file, at) not in stating and _line_beginning(_line_text(device, file, at)) == wanted:
             return file, at
     unknown = [(other, at) for other, at, text in device.unknown if _line_beginning(text) == wanted]
     return unknown[0] if unknown else None
+
+
+def _same_object(device: Device, file: str, line: int, other: int) -> bool:
+    """Return whether no line between two lines of JSON is indented less than the first: they are in one object."""
+    texts = [_line_text(device, file, at) for at in range(min(line, other), max(line, other) + 1)]
+    indents = [len(text) - len(text.lstrip()) for text in texts]
+    return min(indents) >= indents[0 if line <= other else -1]
 
 
 def _line_beginning(text: str) -> tuple[str, ...]:
