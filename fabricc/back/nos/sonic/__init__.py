@@ -224,7 +224,9 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         reading.put(f"unread[{name}|{key} {field}]", why, file, line)
     for service, line in control_plane.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
-    for odd in chain(find_odd_rows(raw), control_plane.find_odd_access(raw)):
+    for odd in chain(
+        find_odd_rows(raw), services_rows.find_odd_services(raw), control_plane.find_odd_access(raw)
+    ):
         line = config_db.line_of_keys(text, odd.table, odd.key, odd.field, item=odd.item)
         reading.unknown.append(Unplanned(file, line, odd.text))
     return document

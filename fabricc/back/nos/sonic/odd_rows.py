@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.nos.sonic.words import expand_range
@@ -34,7 +34,7 @@ class OddRow(NamedTuple):
 
 def find_odd_rows(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield the rows that contradict others, or that turn off what a fabric needs."""
-    for find in (_odd_ports, _odd_system, _odd_services, _odd_treatment, _odd_buffers):
+    for find in (_odd_ports, _odd_system, _odd_treatment, _odd_buffers):
         yield from find(tables)
 
 
@@ -96,6 +96,7 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 "PORT", name, row, "adv_speeds", f"the link does not get its {speed // 1000} Gb/s"
             )
     yield from _odd_cages(tables, ports)
+    yield from _odd_places(tables, ports)
     members = _members(tables)
     for name, row in table_rows(tables, "PORTCHANNEL").items():
         if 0 < len(members.get(name, ())) < (_number(row, "min_links") or 0):
@@ -135,6 +136,35 @@ def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
         speed = _number(ports.get(key, {}), "speed")
         if speeds and speed and str(speed // 1000) not in speeds:
             yield odd_field("BREAKOUT_CFG", key, row, "brkout_mode", f"it has no {speed // 1000} Gb/s")
+
+
+_MOST = 2
+"""Ports that may be the odd ones; where more differ, the platform counts its cages in another way."""
+
+
+def _odd_places(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
+    """Yield ports with the index or the part of another cage than that of their lanes (xcvrd: index, subport)."""
+    cages = sorted(int(m[1]) for key in table_rows(tables, "BREAKOUT_CFG") if (m := _NAME.fullmatch(key)))
+    width = min((after - at for at, after in pairwise(cages)), default=0)
+    numbers = sorted((int(m[1]), name) for name in ports if (m := _NAME.fullmatch(name)))
+    places = ((number, name, bisect_right(cages, number)) for number, name in numbers)
+    cage_of = {name: cage for number, name, cage in places if cage and number < cages[cage - 1] + width}
+    shifts = {name: (_number(ports[name], "index") or 0) - cage for name, cage in cage_of.items()}
+    usual = Counter(shifts.values()).most_common(1)
+    odd = [name for name, shift in shifts.items() if shift != usual[0][0]]
+    for name in odd if len(odd) <= min(_MOST, len(shifts) // 4) else ():
+        yield odd_field("PORT", name, ports[name], "index", "xcvrd configures the module of another port")
+    inside: dict[int, list[str]] = {}
+    for name, cage in cage_of.items():
+        inside.setdefault(cage, []).append(name)
+    for names in inside.values():
+        stated = [_number(ports[name], "subport") for name in names]
+        wrong = [at for at, part in enumerate(stated, 1) if part != at]
+        if len(wrong) == 1 and len(names) > 1:
+            name = names[wrong[0] - 1]
+            yield odd_field(
+                "PORT", name, ports[name], "subport", "xcvrd configures other lanes of its module"
+            )
 
 
 _MODEL = re.compile(r"x86_64-[a-z]+_[a-z]*?(\d{4,})")
@@ -179,90 +209,6 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_lack(
                 "LOOPBACK_INTERFACE", key, "an address", "the switch has no address that outlasts a link"
             )
-
-
-# --- management ---------------------------------------------------------------------------------------
-
-_SERVERS = ("NTP", "SYSLOG_SERVER", "TACPLUS_SERVER", "RADIUS_SERVER")
-_ALL = (".*", ".+", ".", "^")
-
-
-def _odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield services that do not run, or that send to nobody (rsyslog.conf.j2, chrony.conf.j2, ntp.conf.j2)."""
-    isolated = (
-        str(table_rows(tables, "MGMT_VRF_CONFIG").get("vrf_global", {}).get("mgmtVrfEnabled")) == "true"
-    )
-    for key, row in table_rows(tables, "MGMT_PORT").items():
-        if row.get("admin_status") == "down":
-            yield odd_field("MGMT_PORT", key, row, "admin_status", "nothing reaches its management")
-    for name in _SERVERS:
-        for key, row in table_rows(tables, name).items():
-            if row.get("vrf") == "mgmt" and not isolated and "MGMT_VRF_CONFIG" not in tables:
-                yield odd_field(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
-    yield from _odd_clocks(tables, isolated=isolated)
-    mine = _own_addresses(tables)
-    for key, row in table_rows(tables, "SYSLOG_SERVER").items():
-        source = _address(str(row.get("source", "")))
-        if row.get("severity") == "none":
-            yield odd_field("SYSLOG_SERVER", key, row, "severity", "nothing is logged there")
-        if source is not None and mine and source not in mine:
-            yield odd_field(
-                "SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody"
-            )
-        apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
-        if apart and row.get("vrf", "default") == "default" and source is None:
-            yield odd_field("SYSLOG_SERVER", key, row, "vrf", "its packets leave by ports of the fabric")
-        if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
-            yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
-
-
-def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow]:
-    for key, row in table_rows(tables, "NTP").items():
-        source = str(row.get("src_intf") or "eth0")
-        if isolated and row.get("vrf") == "default" and source == "eth0":
-            yield odd_field(
-                "NTP", key, row, "vrf", "its packets do not leave by eth0, which is in another VRF"
-            )
-        elif isolated and row.get("vrf") == "mgmt" and source != "eth0" and not source.startswith("eth"):
-            yield odd_field(
-                "NTP", key, row, "src_intf", "its packets leave from an address outside of their VRF"
-            )
-    servers = table_rows(tables, "NTP_SERVER")
-    off = [key for key, row in servers.items() if row.get("admin_state") == "disabled"]
-    for key in off if len(off) == len(servers) else ():
-        yield odd_field("NTP_SERVER", key, servers[key], "admin_state", "the clock follows no server")
-    keys = table_rows(tables, "NTP_KEY")
-    checked = table_rows(tables, "NTP").get("global", {}).get("authentication") == "enabled"
-    for key, row in servers.items():
-        if checked and row.get("key") and str(row["key"]) not in keys:
-            yield odd_field(
-                "NTP_SERVER", key, row, "key", "no row of NTP_KEY has it, and the clock does not follow"
-            )
-        other = str(row.get("resolve_as") or key)
-        stated, used = _address(key), _address(other)
-        if stated is not None and used is not None and stated != used:
-            yield odd_field("NTP_SERVER", key, row, "resolve_as", "the clock follows another server")
-
-
-def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address, which texts write in several ways; None for anything else."""
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None
-
-
-def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:
-    """Return the addresses of all interfaces; none where the management port gets its own from a server."""
-    if not table_rows(tables, "MGMT_INTERFACE"):
-        return set()
-    texts = (
-        key.partition("|")[2].partition("/")[0]
-        for name in tables
-        if name.endswith("INTERFACE")
-        for key in table_rows(tables, name)
-    )
-    return {address for text in texts if (address := _address(text)) is not None}
 
 
 # --- classes, queues and marking ----------------------------------------------------------------------
@@ -406,6 +352,38 @@ _PACKET = 9216
 """The largest packet in bytes that ports of a fabric accept."""
 
 
+_FOR = re.compile(r"pg_lossless_(\d+)_(\w+?)_profile")
+
+
+def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield profiles for another speed or cable than those of the port, which buffermgrd replaces (buffermgr.cpp)."""
+    ports = table_rows(tables, "PORT")
+    cables = {
+        port: str(length)
+        for row in table_rows(tables, "CABLE_LENGTH").values()
+        for port, length in row.items()
+    }
+    uses: list[tuple[str, str, tuple[str, str], tuple[str, str]]] = []
+    for key, row in table_rows(tables, "BUFFER_PG").items():
+        match = _FOR.fullmatch(_target(row.get("profile")))
+        for name in key.partition("|")[0].split(",") if match else ():
+            own = str(ports.get(name, {}).get("speed", "")), cables.get(name, "")
+            if match and all(own) and ports[name].get("admin_status") == "up":
+                uses.append((key, name, own, (match[1], match[2])))
+    fitting = {own for _, _, own, wanted in uses if own == wanted}
+    for key, name, own, wanted in uses:
+        effect = f"buffermgrd replaces the profile for {int(wanted[0]) // 1000} Gb/s and {wanted[1]}"
+        if own != wanted and own not in fitting and own[0] == wanted[0]:
+            cable = next(each for each, row in table_rows(tables, "CABLE_LENGTH").items() if name in row)
+            yield odd_field("CABLE_LENGTH", cable, tables["CABLE_LENGTH"][cable], name, effect)
+        elif own != wanted and own not in fitting and own[1] == wanted[1]:
+            yield odd_field("PORT", name, ports[name], "speed", effect)
+        elif own != wanted:
+            row = tables["BUFFER_PG"][key]
+            effect = f"buffermgrd replaces it: {name} has {int(own[0]) // 1000} Gb/s and {own[1]}"
+            yield odd_field("BUFFER_PG", key, row, "profile", effect)
+
+
 def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     pools, profiles = table_rows(tables, "BUFFER_POOL"), table_rows(tables, "BUFFER_PROFILE")
     if not pools or not profiles:
@@ -424,6 +402,7 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
             yield odd_field("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
     yield from _odd_uses(tables, pools, profiles)
+    yield from _odd_headroom(tables)
 
 
 def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterator[OddRow]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING, Any
+
 from fabricc.back.nos.sonic import control_plane
 from fabricc.back.nos.sonic.config_db import (
     demand_row,
@@ -20,12 +23,18 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.back.nos.sonic.odd_rows import odd_field, table_rows
 from fabricc.back.nos.sonic.services import CONVENTIONS, HASH_FIELDS, IPV4
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import SNMP_LEVEL, join_banner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.nos.sonic.odd_rows import OddRow
 
 SNMP_PROTOCOLS = {"SHA AES": SNMP_LEVEL}
 
@@ -282,6 +291,93 @@ def _priority_rank(row: Scope, field: str, default: str) -> int:
     """Return a priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
     text = value_of(row, field, default)
     return int(text) if is_number(text) else 0
+
+
+# --- rows that defeat the rest ------------------------------------------------------------------------
+
+_SERVERS = ("NTP", "SYSLOG_SERVER", "TACPLUS_SERVER", "RADIUS_SERVER")
+_ALL = (".*", ".+", ".", "^")
+
+
+def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield services that do not run, or that send to nobody (rsyslog.conf.j2, chrony.conf.j2, ntp.conf.j2)."""
+    isolated = (
+        str(table_rows(tables, "MGMT_VRF_CONFIG").get("vrf_global", {}).get("mgmtVrfEnabled")) == "true"
+    )
+    for key, row in table_rows(tables, "MGMT_PORT").items():
+        if row.get("admin_status") == "down":
+            yield odd_field("MGMT_PORT", key, row, "admin_status", "nothing reaches its management")
+    for name in _SERVERS:
+        for key, row in table_rows(tables, name).items():
+            vrf = str(row.get("vrf") or "default")
+            if vrf not in ("default", "mgmt", *table_rows(tables, "VRF")) and name != "NTP":
+                yield odd_field(name, key, row, "vrf", "no VRF has this name, and nothing reaches the server")
+            if vrf == "mgmt" and not isolated and "MGMT_VRF_CONFIG" not in tables:
+                yield odd_field(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
+    yield from _odd_clocks(tables, isolated=isolated)
+    mine = _own_addresses(tables)
+    for key, row in table_rows(tables, "SYSLOG_SERVER").items():
+        source = _address(str(row.get("source", "")))
+        if row.get("severity") == "none":
+            yield odd_field("SYSLOG_SERVER", key, row, "severity", "nothing is logged there")
+        if source is not None and mine and source not in mine:
+            yield odd_field(
+                "SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody"
+            )
+        apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
+        if apart and row.get("vrf", "default") == "default" and source is None:
+            yield odd_field("SYSLOG_SERVER", key, row, "vrf", "its packets leave by ports of the fabric")
+        if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
+            yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
+
+
+def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow]:
+    for key, row in table_rows(tables, "NTP").items():
+        source = str(row.get("src_intf") or "eth0")
+        if isolated and row.get("vrf") == "default" and source == "eth0":
+            yield odd_field(
+                "NTP", key, row, "vrf", "its packets do not leave by eth0, which is in another VRF"
+            )
+        elif isolated and row.get("vrf") == "mgmt" and source != "eth0" and not source.startswith("eth"):
+            yield odd_field(
+                "NTP", key, row, "src_intf", "its packets leave from an address outside of their VRF"
+            )
+    servers = table_rows(tables, "NTP_SERVER")
+    off = [key for key, row in servers.items() if row.get("admin_state") == "disabled"]
+    for key in off if len(off) == len(servers) else ():
+        yield odd_field("NTP_SERVER", key, servers[key], "admin_state", "the clock follows no server")
+    keys = table_rows(tables, "NTP_KEY")
+    checked = table_rows(tables, "NTP").get("global", {}).get("authentication") == "enabled"
+    for key, row in servers.items():
+        if checked and row.get("key") and str(row["key"]) not in keys:
+            yield odd_field(
+                "NTP_SERVER", key, row, "key", "no row of NTP_KEY has it, and the clock does not follow"
+            )
+        other = str(row.get("resolve_as") or key)
+        stated, used = _address(key), _address(other)
+        if stated is not None and used is not None and stated != used:
+            yield odd_field("NTP_SERVER", key, row, "resolve_as", "the clock follows another server")
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address, which texts write in several ways; None for anything else."""
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:
+    """Return the addresses of all interfaces; none where the management port gets its own from a server."""
+    if not table_rows(tables, "MGMT_INTERFACE"):
+        return set()
+    texts = (
+        key.partition("|")[2].partition("/")[0]
+        for name in tables
+        if name.endswith("INTERFACE")
+        for key in table_rows(tables, name)
+    )
+    return {address for text in texts if (address := _address(text)) is not None}
 
 
 TOPIC = Topic(ROWS, finish)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.contradictions import read_contradiction
-from fabricc.back.nos.sonic import control_plane, odd_rows
+from fabricc.back.nos.sonic import control_plane, odd_rows, services_rows
 from fabricc.back.nos.sonic.config_db import line_of_keys
 from tests.audit.faults.fabric import build_texts
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def find_odd_rows(tables: Tables) -> Iterator[odd_rows.OddRow]:
     yield from odd_rows.find_odd_rows(tables)
+    yield from services_rows.find_odd_services(tables)
     yield from control_plane.find_odd_access(tables)
 
 
@@ -102,6 +103,11 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "an egress pool of ingress": ("BUFFER_POOL|egress_lossless_pool type", _edit("BUFFER_POOL", "egress_lossless_pool", type="ingress")),
     "a queue without PFC": ("BUFFER_QUEUE|Ethernet0 has a profile for PFC", _drop("PORT_QOS_MAP", "Ethernet0", "pfc_enable")),
     "another speed of a cage": ("BREAKOUT_CFG|Ethernet64 brkout_mode", _edit("BREAKOUT_CFG", "Ethernet64", brkout_mode="4x200G[100G]")),
+    "logs into no VRF": ("SYSLOG_SERVER|192.0.2.20 vrf", _edit("SYSLOG_SERVER", "192.0.2.20", vrf="mgtm")),
+    "the module of another port": ("PORT|Ethernet0 index", _edit("PORT", "Ethernet0", index="10")),
+    "other lanes of a module": ("PORT|Ethernet0 subport", _edit("PORT", "Ethernet0", subport="2")),
+    "headroom of another cable": ("CABLE_LENGTH|AZURE Ethernet", _both(*(_edit("CABLE_LENGTH", "AZURE", **{each: "4m"}) for each in PORTS))),
+    "headroom of another speed": ("BUFFER_PG|Ethernet64|3 profile", _edit("BUFFER_PG", "Ethernet64|3", profile="pg_lossless_400000_5m_profile")),
     "no limit": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile without dynamic_th", _drop("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "dynamic_th")),
     "a limit of no packet": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile static_th", _edit("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", static_th="1000")),
     "reservations above the pool": ("BUFFER_PROFILE|egress_lossy_profile size", _edit("BUFFER_PROFILE", "egress_lossy_profile", size="99999999")),
