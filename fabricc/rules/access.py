@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults
 from fabricc.back.nos.harmful_settings import guard_of_port_alone
 from fabricc.back.nos.management import services_of_fabric, services_without_list
+from fabricc.back.nos.unread_lines import undefined_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, path_pattern
+from fabricc.facts.paths import first_key, outer_key, path_pattern
 from fabricc.facts.statement import Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.rules.records import Summary
     from fabricc.rules.sessions import Sessions
 
-OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
+OPEN, UNSAFE, ISOLATED, UNDEFINED = "FAB9671", "FAB9672", "FAB6206", "FAB9605"
 _ACCESS = path_pattern("management/access(?:[_])?|access[_]")
 _EVERYONE = re.compile(r"\b(?:any|everyone else)\b|(?<![\d.:a-f])(?:0\.0\.0\.0|::)/0")
 _HALF = re.compile(
@@ -268,6 +269,39 @@ def has_instance(statement: Statement, name: str) -> bool:
     return any(path.startswith(starts) or value == name for path, value in statement.rest.items())
 
 
+_IMPORTED = re.compile(r"ipv[46] import vrf (?!route-map\b)(\S+)")
+
+
+def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report routing instances from which routes are imported and which the switch does not have."""
+    for path in statement.facts_below("bgp/setting["):
+        match = _IMPORTED.fullmatch(outer_key(path))
+        if match and not has_instance(statement, match[1]):
+            message = f"{statement.name} imports routes of the VRF {match[1]}, which the switch does not have"
+            remedy = "Create the VRF, or remove the import."
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined VRF", Severity.WARNING, remedy
+            )
+
+
+def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report access lists in front of management services that a switch does not define."""
+    for file, line, text in statement.device.unknown:
+        name = undefined_list(text, statement.device.files)
+        if name and not statement.facts_below(f"access_list[{name}]"):
+            message = f"{statement.name} uses the access list {name}, which is nowhere defined"
+            place = statement.device.paths.get(file, file)
+            yield Finding(
+                UNDEFINED,
+                message,
+                place,
+                line,
+                "undefined access list",
+                Severity.WARNING,
+                "Define it, or remove the reference.",
+            )
+
+
 def _missing_services(fabric: Switches) -> Iterator[Report]:
     """Report a service that most switches have and some lack, or that none has although others are configured.
 
@@ -384,6 +418,8 @@ def _stray_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 
 RULES = (
+    SwitchRule(UNDEFINED, POLICY, (Input.BGP,), _undefined_instances),
+    SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
     SwitchRule(MISSING, OTHER, (), _stray_servers),
     SwitchRule(MISSING, OTHER, (), _own_servers),
     SwitchRule(OPEN, OTHER, (), _open_access),

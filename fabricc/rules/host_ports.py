@@ -1,4 +1,4 @@
-"""Find ports that cannot work as configured: in loopback, not forwarding, without an address, in an unused VRF."""
+"""Find ports that cannot work: in loopback, not forwarding, without an address, in an unused VRF or a missing VLAN."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from fabricc.back.nos.ports import PortKind, lists_every_port
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key
+from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Statement, Tier, scope_of
 from fabricc.proof.invariants.view import as_int
+from fabricc.rules.access import UNDEFINED
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.consensus import is_overwhelming
 from fabricc.rules.findings import finding_at
@@ -349,7 +350,55 @@ def _lost_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding
             yield finding_at(IDLE, statement.device, path, message, "loopback", Severity.WARNING, remedy)
 
 
+_NAMES = re.compile(r"\w[^\s,\[\]()]*")
+_VLAN = path_pattern("(?:vrf[_]/)?(?:vlan|evpn/segment|vxlan/vlan)[#](?:/.*)?")
+_NUMBERS = re.compile(r"[\d-]+")
+_PRESENT = 1
+"""The VLAN that every switch has."""
+
+
+def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports in VLANs that a switch with VLANs does not have: their frames are dropped."""
+    names = {
+        str(value)
+        for path, value in statement.rest.items()
+        if path.endswith("/name") and _VLAN.fullmatch(path)
+    }
+    for port, values in statement.ports.items() if names else ():
+        unknown = [
+            each for each in _NAMES.findall(str(values.get("vlans", ""))) if not _NUMBERS.fullmatch(each)
+        ]
+        if missing := [each for each in unknown if each not in names and each not in ("all", "none")]:
+            message = f"{statement.name} {port}: in VLAN {missing[0]}, which the switch does not have"
+            path = f"interface[{port}]/vlans"
+            remedy = "Create the VLAN, or name the one that is meant."
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
+            )
+    defined = {
+        int(match[1]) for path in statement.rest if path[0] in "ev" and (match := _VLAN.fullmatch(path))
+    }
+    ports: dict[int, list[str]] = {}
+    for port, values in statement.ports.items() if defined else ():
+        vlan = values.get("access_vlan")
+        if (
+            isinstance(vlan, int)
+            and vlan not in defined
+            and vlan != _PRESENT
+            and values.get("enabled") != "false"
+        ):
+            ports.setdefault(vlan, []).append(port)
+    for vlan, found in ports.items():
+        message = f"{statement.name} {join_words(found, 2)}: in VLAN {vlan}, which the switch does not have"
+        path = f"interface[{found[0]}]/access_vlan"
+        remedy = "Create the VLAN, or name the one that is meant."
+        yield finding_at(
+            UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
+        )
+
+
 RULES = (
+    SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_instances),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _bare_ports),
     SwitchRule(IDLE, INTERFACES, (), _lone_bare_ports),

@@ -7,24 +7,23 @@ take effect, as facts `unread[...]`.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import names_communities
 from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
-from fabricc.back.nos.unread_lines import find_references, undefined_list
+from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import outer_key, path_pattern, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
-from fabricc.rules.access import has_instance
+from fabricc.rules.access import UNDEFINED
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import INTERFACES, OTHER, POLICY, Input, SwitchRule
+from fabricc.rules.rule import OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import opposite_address
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from fabricc.rules.sessions import Sessions
 
-UNDEFINED = "FAB9605"
 _DEFINED = path_pattern("(?:vrf[_]/)?(route_map|prefix_list|community_list|as_path_list|access_list)[*]")
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
@@ -82,33 +80,38 @@ _RUN = re.compile(r"[\w.-]+")
 
 def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each undefined name once, at its first use; a name that occurs elsewhere too may be defined there."""
-    if not statement.once(_undefined_names, lambda: bool(_find_undefined(statement))):
+    if not statement.once(_undefined_names, lambda: any(_find_undefined(statement))):
         return
-    found = _find_undefined(statement)
+    found, misspelled = _find_undefined(statement)
+    for kind, name, other in misspelled:
+        paths = [path for path in statement.rest if f"{kind}[" in path and f"{other}]" in path]
+        message = f"{statement.name}: nothing uses the {_KINDS[kind]} {other}, which is nearly {name}"
+        group, remedy = f"misnamed {kind}", "Give both one name."
+        yield finding_at(
+            UNREAD, statement.device, paths, message, group, Severity.WARNING, remedy, word=other
+        )
     having = [
-        _lines_with(text, {name for _, name, _, _ in found}, file)
+        _lines_with(text, {name for _, name, _ in found}, file)
         for file, text in statement.device.files.items()
     ]
-    for kind, name, paths, twin in found:
+    for kind, name, paths in found:
         if not any(_occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
             message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or remove the reference."
             yield finding_at(
                 UNDEFINED, statement.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
             )
-            if twin:
-                message = (
-                    f"{statement.name}: nothing uses the {_KINDS[kind]} {twin}, and {name} is not defined"
-                )
-                paths = [path for path in statement.rest if f"{kind}[" in path and f"{twin}]" in path]
-                remedy, group = "Give both one name.", f"misnamed {kind}"
-                yield finding_at(
-                    UNREAD, statement.device, paths, message, group, Severity.WARNING, remedy, word=twin
-                )
+            if len(found) <= _FEW:
+                yield from _misnamed_definitions(statement, _KINDS[kind], name)
 
 
-def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str]]:
-    """Return kind and name of used names without facts, the paths that use them, and an unused name nearly the same."""
+def _find_undefined(
+    statement: Statement,
+) -> tuple[list[tuple[str, str, list[str]]], list[tuple[str, str, str]]]:
+    """Return kind and name of used names without facts, with the paths that use them, and unused names like used ones.
+
+    The latter are of clauses whose name is misspelled: kind, used name, and unused one.
+    """
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
 
@@ -167,23 +170,76 @@ def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str], str
             if (named := values.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
     missing = [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
-    unused = {
-        kind: sorted(each for each in names if (kind, each) not in uses) for kind, names in defined.items()
-    }
-    few = len(missing) <= _FEW
-    return [
-        (kind, name, paths, find_twin(name, unused[kind]) if few else "") for kind, name, paths in missing
+    unused = {kind: [each for each in names if (kind, each) not in uses] for kind, names in defined.items()}
+    known = [each for each in uses if each[1] in defined[each[0]]]
+    few = sum(map(len, unused.values())) <= _FEW
+    return missing, [
+        (kind, name, other)
+        for kind, name in (known if few else ())
+        for other in unused[kind]
+        if _is_misspelled(other, name)
     ]
 
 
-_LIKENESS, _SUFFIX, _FEW = 0.9, 4, 50
+_FEW = 50
+"""Names that a device lacks, or has without a use, up to which they are compared: more are those of another file."""
+_SUFFIX = 4
+"""Letters that one of two names may have at its end and the other may not."""
+
+
+def _misnamed_definitions(statement: Statement, kind: str, name: str) -> Iterator[Finding]:
+    """Report names that are nearly an undefined one, and that one kind of line has: nothing uses what they define."""
+    device = statement.device
+    for file, text in device.files.items():
+        near = {word for word in _RUN.findall(text) if _is_near(word, name)}
+        for word in sorted(near):
+            found = [
+                (number, start)
+                for number, line in enumerate(text.split("\n"), 1)
+                for start, _, rest in [line.partition(word)]
+                if rest != "" or line.endswith(word)
+            ]
+            if len({start for _, start in found}) == 1 and "description" not in found[0][1]:
+                message = f"{device.name}: nothing uses {word}, and the {kind} {name} is not defined"
+                place, group = device.paths.get(file, file), f"misnamed {kind}"
+                remedy = "Give both one name."
+                yield Finding(UNREAD, message, place, found[0][0], group, Severity.WARNING, remedy)
+
+
+_WORD_OF_NAME = re.compile(r"[A-Za-z]{4,}")
+
+
+def _is_misspelled(word: str, name: str) -> bool:
+    """Return whether one name is another one with a different letter inside of a word of four letters or more."""
+    parts, others = re.split(r"[-_.]", word), re.split(r"[-_.]", name)
+    different = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
+    return (
+        len(parts) == len(others)
+        and len(different) == 1
+        and all(map(_WORD_OF_NAME.fullmatch, different[0]))
+        and different[0][0][:1] + different[0][0][-1] == different[0][1][:1] + different[0][1][-1]
+        and _is_near(*different[0])
+    )
 
 
 def find_twin(name: str, others: list[str]) -> str:
-    """Return the name that another one may be meant for; whoever lacks more than `_FEW` has them in another file."""
-    longer = [each for each in others if each.startswith(name) and len(each) <= len(name) + _SUFFIX]
-    longer += [each for each in others if sorted(each) == sorted(name)]
-    return next(iter(longer or get_close_matches(name, others, 1, _LIKENESS)), "")
+    """Return the name that another one may be meant for, "" without one."""
+    return next((each for each in sorted(others) if _is_near(each, name)), "")
+
+
+def _is_near(word: str, name: str) -> bool:
+    """Return whether names differ by one letter, two neighboring ones in the other order, or an ending."""
+    if word == name or abs(len(word) - len(name)) > _SUFFIX:
+        return False
+    short, long = sorted((word, name), key=len)
+    if long.startswith(short) and len(short) >= _SUFFIX:
+        return True
+    same = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if len(short) < len(long):
+        return short[same:] == long[same + 1 :]
+    one, other = short[same:], long[same:]
+    exchanged = one[:2] == other[1::-1] and one[2:] == other[2:]
+    return exchanged or (one[1:] == other[1:] and not (one[0].isdigit() and other[0].isdigit()))
 
 
 _AWAY = 6
@@ -239,52 +295,6 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, _MATCHED[word]
 
 
-_VLAN = path_pattern("(?:vrf[_]/)?(?:vlan|evpn/segment|vxlan/vlan)[#](?:/.*)?")
-_NUMBERS = re.compile(r"[\d-]+")
-_PRESENT = 1
-"""The VLAN that every switch has."""
-
-
-def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report ports in VLANs that a switch with VLANs does not have: their frames are dropped."""
-    names = {
-        str(value)
-        for path, value in statement.rest.items()
-        if path.endswith("/name") and _VLAN.fullmatch(path)
-    }
-    for port, values in statement.ports.items() if names else ():
-        unknown = [
-            each for each in _WORDS.findall(str(values.get("vlans", ""))) if not _NUMBERS.fullmatch(each)
-        ]
-        if missing := [each for each in unknown if each not in names and each not in ("all", "none")]:
-            message = f"{statement.name} {port}: in VLAN {missing[0]}, which the switch does not have"
-            path = f"interface[{port}]/vlans"
-            remedy = "Create the VLAN, or name the one that is meant."
-            yield finding_at(
-                UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
-            )
-    defined = {
-        int(match[1]) for path in statement.rest if path[0] in "ev" and (match := _VLAN.fullmatch(path))
-    }
-    ports: dict[int, list[str]] = {}
-    for port, values in statement.ports.items() if defined else ():
-        vlan = values.get("access_vlan")
-        if (
-            isinstance(vlan, int)
-            and vlan not in defined
-            and vlan != _PRESENT
-            and values.get("enabled") != "false"
-        ):
-            ports.setdefault(vlan, []).append(port)
-    for vlan, found in ports.items():
-        message = f"{statement.name} {join_words(found, 2)}: in VLAN {vlan}, which the switch does not have"
-        path = f"interface[{found[0]}]/access_vlan"
-        remedy = "Create the VLAN, or name the one that is meant."
-        yield finding_at(
-            UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
-        )
-
-
 UNREAD = "FAB9060"
 _FACT = "unread["
 
@@ -298,6 +308,12 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
         )
+        if str(why).endswith(_NAMELESS):
+            yield from _misnamed_definitions(statement, "name", subject.rpartition(" ")[2])
+
+
+_NAMELESS = " has this name"
+"""How the reason ends why a name has no effect that nothing defines."""
 
 
 def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -382,24 +398,6 @@ def _shut_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(UNREAD, statement.device, path, message, subject, Severity.WARNING, remedy)
 
 
-def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report access lists in front of management services that a switch does not define."""
-    for file, line, text in statement.device.unknown:
-        name = undefined_list(text, statement.device.files)
-        if name and not statement.facts_below(f"access_list[{name}]"):
-            message = f"{statement.name} uses the access list {name}, which is nowhere defined"
-            place = statement.device.paths.get(file, file)
-            yield Finding(
-                UNDEFINED,
-                message,
-                place,
-                line,
-                "undefined access list",
-                Severity.WARNING,
-                "Define it, or remove the reference.",
-            )
-
-
 def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report names in lines that no row reads, where no other line has the name."""
     uses: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -459,29 +457,11 @@ def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
-_IMPORTED = re.compile(r"ipv[46] import vrf (?!route-map\b)(\S+)")
-
-
-def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report routing instances from which routes are imported and which the switch does not have."""
-    for path in statement.facts_below("bgp/setting["):
-        match = _IMPORTED.fullmatch(outer_key(path))
-        if match and not has_instance(statement, match[1]):
-            message = f"{statement.name} imports routes of the VRF {match[1]}, which the switch does not have"
-            remedy = "Create the VRF, or remove the import."
-            yield finding_at(
-                UNDEFINED, statement.device, path, message, "undefined VRF", Severity.WARNING, remedy
-            )
-
-
 RULES = (
-    SwitchRule(UNDEFINED, POLICY, (Input.BGP,), _undefined_instances),
     SwitchRule(UNREAD, POLICY, (), _idle_clauses),
     SwitchRule(UNREAD, POLICY, (), _closed_functions),
-    SwitchRule(UNDEFINED, OTHER, (), _undefined_guards),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_references),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
-    SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _inactive_settings),
     SwitchRule(UNREAD, OTHER, (), _shut_processes),
