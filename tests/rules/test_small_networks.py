@@ -252,6 +252,60 @@ def test_a_list_that_many_clauses_name_is_undefined() -> None:
     assert ("FAB9605", "match ip address prefix-list NONE") in audit_texts({"tor1": text}, "nxos")
 
 
+NAMES = """\
+hostname tor1
+platform trident mmu queue profile LARGE
+   ingress headroom bytes 612140
+qos profile ROCE
+   qos trust dscp
+qos profile OTHER
+   qos trust dscp
+vrf instance RED
+vrf instance BLUE
+interface Ethernet1/1
+   no switchport
+   vrf RED
+   ip address 10.0.0.0/31
+   service-profile ROCE
+   platform trident mmu queue interface-profile LARGE
+route-map FROM-UPSTREAM permit 10
+   set local-preference 0
+route-map FROM-UPSTREAM permit 20
+router bgp 65001
+   neighbor UPSTREAM peer group
+   neighbor UPSTREAM bfd
+   neighbor UPSTREAM route-map FROM-UPSTREAM in
+   neighbor 10.0.0.1 peer group UPSTREAM
+   neighbor 10.0.0.1 remote-as 65000
+management api http-commands
+   no shutdown
+   vrf BLUE
+      no shutdown
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("vrf RED\n   ip", "vrf RDE\n   ip", "vrf RDE"),
+        ("   vrf BLUE", "   vrf BULE", "vrf BULE"),
+        ("instance BLUE", "instance BULE", "vrf instance BULE"),
+        ("-profile LARGE", "-profile LAREG", "platform trident mmu queue interface-profile LAREG"),
+        ("qos profile ROCE", "qos profile RCOE", "qos profile RCOE"),
+        ("neighbor UPSTREAM bfd", "neighbor UPSTRAEM bfd", "neighbor UPSTRAEM bfd"),
+        (
+            "route-map FROM-UPSTREAM permit 10",
+            "route-map FORM-UPSTREAM permit 10",
+            "route-map FORM-UPSTREAM permit 10",
+        ),
+    ],
+)
+def test_a_misspelled_name_is_found_where_it_is(old: str, new: str, line: str) -> None:
+    assert NAMES.count(old) == 1
+    assert not any(code == "FAB9060" for code, _ in audit_texts({"tor1": NAMES}, "eos"))
+    assert ("FAB9060", line) in audit_texts({"tor1": NAMES.replace(old, new)}, "eos")
+
+
 JUNOS = """\
 system {{
     host-name leaf{number};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -132,6 +133,10 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _FAMILIES = ("ipv4", "ipv6")
+_NONE = (None, 0)
+_LIKENESS = 0.8
+"""Of a name of a peer group that is misspelled, or the same one."""
+_VALUE = itemgetter(0)
 _OURS = {
     "bfd", "evpn active", "evpn import", "evpn export", "evpn next_hop", "ipv4", "ipv6", "group", "is a group",
     "next_hop", "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community",
@@ -316,6 +321,9 @@ def _put_sessions(
             _put_session(document, bgp, groups, at, str(name), neighbor.values)
         elif name not in groups or "is a group" not in groups[name].values:
             document.reject_all(neighbor)
+            used = {_VALUE(each.values.get("group", _NONE)) for each in process.each("neighbor").values()}
+            if get_close_matches(str(name), map(str, used), 1, _LIKENESS):
+                document.put(f"unread[neighbor {name}]", "no peer group has this name", neighbor.line)
     for prefix, (listening, line) in process.table("listen").items():
         _put_listen(document, groups, f"{at}bgp/listen[{prefix}]", str(listening).split(), line)
     for name, neighbor in process.each("interface").items():
@@ -333,9 +341,6 @@ def _put_listen(
             document.put(f"{path}/setting[{key}]", str(value), at)
     for asn in peers:
         document.put(f"{path}/setting[remote_asn]", asn, line)
-
-
-_VALUE = itemgetter(0)
 
 
 def _inherit_group(groups: Mapping[Captured, Scope], own: dict[str, StoredValue]) -> dict[str, StoredValue]:

@@ -282,12 +282,11 @@ def finish(document: Document) -> None:
             _put_addressed(document, port, paths, block)
         profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
         copied = used.get(profiles)
-        known = document.scope.each("qos profile")
-        if profiles[0] and known and profiles[0] not in known:
-            reason = "no QoS profile has this name"
-            document.put(f"unread[service-profile {profiles[0]}]", reason, values["qos_profile"][1])
         if copied is None:
             copied = used[profiles] = _copy_profiles(document, *profiles)
+            for kind in ("qos", "mmu"):
+                if f"{kind}_profile" in values:
+                    _put_lost_profile(document, kind, *values[f"{kind}_profile"])
         facts.update(copied.facts[port])
         lines.update(copied.lines[port])
         if "policy" in values:
@@ -396,6 +395,13 @@ def _copy_profiles(
     values = tuple([value for _, value, _ in profiles.stated])
     places = tuple([(document.file, line) for _, _, line in profiles.stated])
     return _AppliedProfiles(shared_facts(leaves, values), shared_facts(leaves, places), profiles.waiting)
+
+
+def _put_lost_profile(document: Document, kind: str, name: Value, line: int) -> None:
+    """State that a port names a profile which nothing defines, where others are defined."""
+    known = document.scope.each(f"{kind} profile")
+    if known and name not in known:
+        document.put(f"unread[{kind} profile {name}]", f"no {kind.upper()} profile has this name", line)
 
 
 def _put_delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:

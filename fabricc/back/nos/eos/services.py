@@ -326,6 +326,7 @@ ROWS: Sequence[Row] = (
         Keep("ipv6 access-group <word> in", "access ssh/ipv6"),
         Fact("shutdown", "management/ssh[default]", "off"),
         Fact("no shutdown", "management/ssh[default]", "on"),
+        Entry("vrf <word>", "vrfs of services"),
         Block("vrf <word>", "", (
             Fact("no shutdown", "management/ssh", "{0}"),
             Fact("shutdown", "management/ssh[{0}]", "off"),
@@ -335,6 +336,7 @@ ROWS: Sequence[Row] = (
         Silent("protocol https"),
         Silent("no shutdown"),
         Block("vrf default", "", (Fact("no shutdown", "management/open[http]", "default"),)),
+        Entry("vrf <word>", "vrfs of services"),
         Block("vrf <word>", "", (
             Fact("no shutdown", "platform/http_api", "{0}"),
             Keep("ip access-group <word>", "access http"),

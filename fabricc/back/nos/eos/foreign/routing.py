@@ -211,6 +211,19 @@ def finish(document: Document) -> None:
     for transport in scope.each("netconf").values():
         if transport.values.keys().isdisjoint(("vrf", "shut")):
             document.put("management/open[netconf]", "default", transport.line)
+    _put_lost_instances(document)
+
+
+def _put_lost_instances(document: Document) -> None:
+    """State the routing instances that ports, services and routes name and that no line defines."""
+    scope, facts = document.scope, document.reading.facts
+    defined = {"default", *scope.table("defined"), facts.get("platform/management_vrf", "default")}
+    used = [port.values["vrf"] for port in scope.each("interface").values() if "vrf" in port.values]
+    used += [(name, line) for name, (_, line) in scope.table("vrfs of services").items()]
+    used += [(str(name), vrf.line) for name, vrf in scope.each("static vrf").items()]
+    for name, line in used if len(defined) > 1 else ():
+        if name not in defined and f"unread[vrf {name}]" not in facts:
+            document.put(f"unread[vrf {name}]", "no VRF has this name", line)
 
 
 def _put_options(document: Document, at: str, scope: Scope) -> None:
