@@ -156,11 +156,9 @@ def _is_peer(name: str) -> bool:
 TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
-def _bfd_interval(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None] | None:
-    """Return one interval for both directions; two are of no known meaning."""
-    if interval_ms != receive_ms:
-        return None
-    return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier}
+def _bfd_interval(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None]:
+    """Return the interval of the slower direction, and how many packets may be lost."""
+    return {"bfd/interval_ms": max(interval_ms, receive_ms), "bfd/multiplier": multiplier}
 
 
 def _path_limit(paths: int, ecmp: int) -> Value:
