@@ -28,12 +28,19 @@ _ODD = 20
 """At most one in this many may deviate and be reported."""
 _FEW = 4
 """Fewer devices than this are no majority among themselves."""
+_SERVICES = (
+    "management/ntp", "management/syslog", "management/access", "management/aaa[", "management/snmp", "management/dns",
+    "management/tacacs", "management/radius", "management/gnmi", "management/default_account", "management/gateway",
+    "platform/http_api", "platform/routing_agents", "platform/wait_install", "user[",
+)  # fmt: skip
+_SECRETS = ("secret", "password", "secret]")
+"""Ends of paths of services whose values may differ: a hash has a salt."""
 _DEVICE = (
     "qos/", "watchdog/", "pool/", "bfd/", "trimming/", "link_retry", "load_balancing/", "community_list[", "route_map[",
     "bgp/keepalive_s", "bgp/hold_s", "bgp/maximum_paths", "bgp/multipath", "bgp/redistribute", "bgp/requires_policy",
     "bgp/ttl_security", "prefix_list[", "platform/load", "breakout[", "bgp/family[", "spanning_tree/mode",
-    "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[", "management/ntp",
-    "management/syslog", "management/gateway", "system/type",
+    "nccl/", "roce/", "apply/", "firmware/", "congestion/", "limit[", "service_limit[", "module[", "system/type",
+    *_SERVICES,
 )  # fmt: skip
 _PORT = (
     "mtu", "layer2_mtu", "speed_gbps", "fec", "autoneg", "pfc", "trust", "watchdog", "flow_control", "headroom/",
@@ -50,8 +57,8 @@ _SESSION = (
 PREFERENCES = ("weight", "weight]")
 """Ends of the leaves of sessions by which one takes the routes of all others."""
 MAPS = ("route_map[", "prefix_list[", "community_list[")
-_PROFILES = ("qos/marking[",)
-"""Profiles by their names; their values are compared at the ports that have them, whose cables may differ."""
+_PROFILES = ("qos/marking[", "management/access_list[")
+"""Profiles and lists by their names; their values are compared at the ports that have them, whose cables may differ."""
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
 _CABLE = 2
@@ -122,9 +129,7 @@ _OF_ALL = (
     "bgp/multipath",
     "trimming/",
     "link_retry",
-    "management/ntp",
-    "management/syslog",
-    "management/gateway",
+    *_SERVICES,
 )
 
 
@@ -195,6 +200,7 @@ def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[
         for path, value in statement.rest.items()
         if path.startswith(_DEVICE)
         and not path.startswith(_PROFILES)
+        and not path.endswith(_SECRETS)
         and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
     )
     leading = tuple([(near.get(key), ":" in key[1]) for key in statement.sessions])

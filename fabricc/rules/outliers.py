@@ -24,7 +24,7 @@ UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 """Settings that a port without PFC usually lacks too; reported once."""
 _POOL = "pool/"
-_SERVICES = ("management/ntp", "management/syslog")
+_SERVICES = ("management/ntp", "management/syslog", "management/access")
 _GATEWAY = "management/gateway"
 _DRAIN = " add_community 65535:0"
 """How a clause marks routes for graceful shutdown (RFC 8326)."""
@@ -54,7 +54,7 @@ def find_outliers(
         mine = statement.rest.get(path)
         if path.startswith(_POOL) and sized:
             continue  # a pool is what the headroom of the ports leaves
-        if path.startswith(_SERVICES) and mine is None:
+        if path in _SERVICES and mine is None:
             continue  # reported as a missing service
         if path == _GATEWAY and not _is_in_own_subnet(statement, value):
             continue  # of another management network
