@@ -200,7 +200,7 @@ def _misnamed_definitions(statement: Statement, kind: str, name: str) -> Iterato
                 if rest != "" or line.endswith(word)
             ]
             if len({start for _, start in found}) == 1 and "description" not in found[0][1]:
-                message = f"{device.name}: nothing uses {word}, and the {kind} {name} is not defined"
+                message = f"{device.name}: nothing uses the {kind} {word}, and {name} is not defined"
                 place, group = device.paths.get(file, file), f"misnamed {kind}"
                 remedy = "Give both one name."
                 yield Finding(UNREAD, message, place, found[0][0], group, Severity.WARNING, remedy)
