@@ -238,6 +238,8 @@ _USERS = {
 """Feature -> the facts that have no effect without it (Nexus 9000 NX-OS configuration guides)."""
 
 
+_WORDS = {"nv overlay evpn": "EVPN"}
+"""Feature -> what has no effect without it, if that is not its name."""
 _BESIDE, _WHOLE = ("interface-vlan", "lacp", "eigrp"), 4
 """Features that excerpts leave out, and how many others a whole configuration has."""
 
@@ -254,7 +256,9 @@ def finish(document: Document) -> None:
         path = next((path for path, value in facts.items() if use.fullmatch(f"{path} {value}")), "")
         if path in lines:
             command = feature if feature.endswith("evpn") else f"feature {feature}"
-            document.put(f"unread[{feature}]", f"{command} is not stated", lines[path][1])
+            document.put(
+                f"unread[{_WORDS.get(feature, feature)}]", f"{command} is not stated", lines[path][1]
+            )
 
 
 TOPIC = Topic(ROWS, finish)
