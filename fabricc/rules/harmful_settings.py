@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
-from fabricc.back.nos.unread_lines import is_doubtful, misspelled_words, unapplied_group
+from fabricc.back.nos.unread_lines import is_doubtful, misspelled_words, unapplied_group, wrong_numbers
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT, parts_of
@@ -339,6 +339,16 @@ def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
 
 
+def _numbers_out_of_range(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report numbers that the system does not take, so that it rejects the line."""
+    device = statement.device
+    unread = [each for each in device.unknown if each[:2] not in device.ignorable] if device.unknown else []
+    for file, (line, wrong, right) in wrong_numbers(device.system, device.files, unread):
+        message = f"{device.name}: the line is not read with {wrong}, as it would be with {right}"
+        remedy, place = f"Write `{right}`, or another number in the range.", device.paths.get(file, file)
+        yield Finding(UNREAD, message, place, line, "number out of range", Severity.WARNING, remedy)
+
+
 def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report words that are nearly one of the system's, so that it rejects the line or what is below it."""
     device, seen = statement.device, set[tuple[str, int]]()
@@ -404,5 +414,6 @@ RULES = (
     SwitchRule(MISSING, OTHER, (), _quiet_logs),
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
     SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
+    SwitchRule(UNREAD, OTHER, (), _numbers_out_of_range),
     SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
 )

@@ -306,6 +306,21 @@ def test_a_misspelled_name_is_found_where_it_is(old: str, new: str, line: str) -
     assert ("FAB9060", line) in audit_texts({"tor1": NAMES.replace(old, new)}, "eos")
 
 
+@pytest.mark.parametrize(
+    ("system", "line", "wrong"),
+    [
+        ("eos", "   mtu 9100", "   mtu 91000"),
+        ("eos", "   ip address 10.0.0.0/31", "   ip address 10.0.0.0/310"),
+        ("nxos", "  mtu 9216", "  mtu 92160"),
+        ("nxos", "  ip address 10.0.0.0/31", "  ip address 10.0.0.0/33"),
+    ],
+)
+def test_a_number_that_the_system_does_not_take_is_found(system: str, line: str, wrong: str) -> None:
+    text = f"hostname tor1\ninterface Ethernet1/1\n{line[: line.index(line.strip())]}no switchport\n{{}}\n"
+    assert ("FAB9060", line.strip()) not in audit_texts({"tor1": text.format(line)}, system)
+    assert ("FAB9060", wrong.strip()) in audit_texts({"tor1": text.format(wrong)}, system)
+
+
 JUNOS = """\
 system {{
     host-name leaf{number};

@@ -193,6 +193,51 @@ def _misspelled_in_block(
     return None
 
 
+_NUMBER = re.compile(r"(?<![\w.:-])\d{2,9}(?![\w.:/-])|(?<=/)\d{2,3}(?= |$)")
+_DIGITS = re.compile(r"\d+")
+_LARGE = 4
+"""Digits of numbers such as an MTU."""
+
+
+def wrong_numbers(
+    system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[tuple[str, Misspelling]]:
+    """Yield file and number of the lines that a row reads only with one digit less, as for a value in its range."""
+    unread = {(file, line): text for file, line, text in unknown} if system in _INDENTED else {}
+    tried = [place for place, text in unread.items() if _NUMBER.search(text)][:_MOST_TRIED]
+    for file, line in tried:
+        lines = files.get(file, "").split("\n")[:line]
+        above = _lines_above(lines) if len(lines) == line else []
+        if not any((file, at) in unread for at in above):
+            around = tuple(lines[at - 1].strip() for at in above)
+            if found := _number_out_of_range(system, around, lines[-1].strip()):
+                yield file, Misspelling(line, *found)
+
+
+def _number_out_of_range(system: str, above: tuple[str, ...], text: str) -> tuple[str, str] | None:
+    """Return a number of a line, and its beginning with which a row reads the line below others."""
+    if _reads_like(
+        system, tuple(_DIGITS.sub(_usual_number, each) for each in above), _DIGITS.sub(_usual_number, text)
+    ):
+        readers = _row_readers(system)[0]
+        for match in _NUMBER.finditer(text):
+            shorter = f"{text[: match.end() - 1]}{text[match.end() :]}"
+            if _is_read(readers, above, shorter.split()) and not _is_read(readers, above, text.split()):
+                return match[0], match[0][:-1]
+    return None
+
+
+def _usual_number(match: re.Match[str]) -> str:
+    """Return a small number in place of a small one, and one of the size of an MTU in place of a large one."""
+    return "1500" if len(match[0]) >= _LARGE else "1"
+
+
+@lru_cache(1 << 12)
+def _reads_like(system: str, above: tuple[str, ...], text: str) -> bool:
+    """Return whether a row reads a line with other numbers."""
+    return _is_read(_row_readers(system)[0], above, text.split())
+
+
 def _is_read(readers: tuple[Reader, ...], above: tuple[str, ...], words: list[str]) -> bool:
     """Return whether a row matches a line below others."""
     text = "\n".join(f"{' ' * at}{line}" for at, line in enumerate((*above, " ".join(words))))

@@ -206,7 +206,7 @@ ROWS: Sequence[Row] = (
         Keep("shutdown", "enabled", "false"),
         Keep("no shutdown", "enabled", "true"),
         Keep("no switchport", "routed"),
-        Keep("mtu <integer>", "mtu"),
+        Keep("mtu <576-9216>", "mtu"),
         Keep("speed <integer>", "speed_gbps", lambda mbps: None if mbps % 1000 else mbps // 1000),
         Silent("fec auto"),
         Keep("fec off", "fec", "none"),

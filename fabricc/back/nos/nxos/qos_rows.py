@@ -126,7 +126,7 @@ _PAUSED: Sequence[Row] = (
     Keep("pause <priority-group|pfc-cos> <rest>", "setting of pause", "{2} {3}"),
 )  # fmt: skip
 _NETWORK: Sequence[Row] = (
-    Keep("mtu <integer>", "mtu"),
+    Keep("mtu <576-9216>", "mtu"),
     Entry("pause [no-drop] pfc-cos <priorities>", "pauses"),
     Entry("pause pfc-cos <priorities> receive", "pauses"),
     Keep("pause no-drop", "no-drop"),
