@@ -1,4 +1,4 @@
-"""Find addresses, router identifiers and AS numbers that several devices have, where each must have its own."""
+"""Find addresses, router identifiers and AS numbers of several devices, and lanes of several ports of one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
+from fabricc.base.numbers import whole_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import path_pattern, split_list_path
 from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches
-from fabricc.rules.sessions import opposite_address
+from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import Sessions, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -263,4 +264,46 @@ def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
             )
 
 
-RULES = (FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),)
+SHARED = "FAB9061"
+_NUMBERS = re.compile(r"\d{1,9}")
+
+
+def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report each port that has a lane of another one: that whose lanes continue those of no port beside it."""
+    owners: dict[str, str] = {}
+    lanes = {
+        port: stated.replace(" ", "").split(",")
+        for port, values in statement.ports.items()
+        if isinstance(stated := values.get("lanes"), str)  # a count does not identify the lanes
+    }
+    order = sorted(lanes, key=lambda port: [*map(int, _NUMBERS.findall(port))])
+    beside = {
+        port: (before, after)
+        for before, port, after in zip(["", *order], order, [*order[1:], ""], strict=False)
+    }
+
+    def fits(port: str) -> tuple[bool, bool]:
+        """Return whether the lanes of a port follow each other, and whether they continue those beside it."""
+        numbers = [whole_number(each) or 0 for each in lanes[port]]
+        before, after = (lanes.get(each, [""]) for each in beside[port])
+        continued = whole_number(before[-1]) == numbers[0] - 1 or whole_number(after[0]) == numbers[-1] + 1
+        return numbers == [*range(numbers[0], numbers[0] + len(numbers))], continued
+
+    for port, mine in lanes.items():
+        for lane in mine:
+            owner = owners.setdefault(lane, port)
+            if owner != port:
+                is_first = lanes[owner] == mine or not fits(owner)[0]
+                odd = owner if is_first and fits(port) > fits(owner) else port
+                other = port if odd == owner else owner
+                message = f"{odd} of {statement.name} has lane {lane}, which {other} has too"
+                remedy = "Remove the port that was not configured, often a stock port."
+                path = f"{PORT}{odd}]/lanes"
+                yield finding_at(SHARED, statement.device, path, message, "shared lane", remedy=remedy)
+                break
+
+
+RULES = (
+    FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),
+    SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
+)

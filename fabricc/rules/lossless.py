@@ -1,7 +1,4 @@
-"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses, lanes.
-
-Two ports must not claim the same lanes of the ASIC.
-"""
+"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses."""
 
 from __future__ import annotations
 
@@ -412,38 +409,11 @@ def _finding(
     return finding_at(code, statement.device, paths, f"{statement.name} {text}", group, severity, remedy)
 
 
-SHARED = "FAB9061"
-
-
-def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report each port that has a lane of an earlier one, once."""
-    owners: dict[str, str] = {}
-    for port, values in statement.ports.items():
-        lanes = values.get("lanes")
-        for lane in (
-            lanes.replace(" ", "").split(",") if isinstance(lanes, str) else ()
-        ):  # a count does not identify the lanes
-            owner = owners.setdefault(lane, port)
-            if owner != port:
-                message = f"{port} of {statement.name} has lane {lane}, which {owner} has too"
-                remedy = "Remove the port that was not configured, often a stock port."
-                yield finding_at(
-                    SHARED,
-                    statement.device,
-                    f"interface[{port}]/lanes",
-                    message,
-                    "shared lane",
-                    remedy=remedy,
-                )
-                break
-
-
 RULES = (
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _unguarded_ports, shared=True),
     SwitchRule(PAUSED, PFC, (Input.PFC,), _global_pause, shared=True),
     SwitchRule(PAUSED, INTERFACES, (), _pause_instead, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unusual_priorities, shared=True),
-    SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
     HostRule(CLASSED, HOSTS, _host_findings),
 )
