@@ -347,6 +347,8 @@ def _target(value: object) -> str:
 # --- buffers ------------------------------------------------------------------------------------------
 
 _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
+_SIDES = {"BUFFER_PG": ("egress", "ingress"), "BUFFER_QUEUE": ("ingress", "egress")}
+"""Table -> the type of pool that its buffers cannot be in, and their own; a pool of their name has a wrong type."""
 _ZERO = "zero_profile"
 _PACKET = 9216
 """The largest packet in bytes that ports of a fabric accept."""
@@ -398,6 +400,16 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         limit = _number(row, "static_th")
         if "xoff" in row and limit is not None and limit < _PACKET:
             yield odd_field("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
+        if "pool" not in row and row.get("headroom_type") != "dynamic":
+            yield odd_lack("BUFFER_PROFILE", key, "pool", "no profile is created (SAI, saibuffer.h)")
+    for table, (side, own) in _SIDES.items():
+        for name in dict.fromkeys(_target(row.get("profile")) for row in table_rows(tables, table).values()):
+            row = profiles.get(name, {})
+            pool = _target(row.get("pool"))
+            if pools.get(pool, {}).get("type") == side and not pool.startswith(own):
+                yield odd_field(
+                    "BUFFER_PROFILE", name, row, "pool", f"{table} gets no buffer: it is of the {side}"
+                )
     for key, row in pools.items():
         if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
             yield odd_field("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")

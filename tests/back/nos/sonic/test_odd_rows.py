@@ -108,6 +108,8 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "other lanes of a module": ("PORT|Ethernet0 subport", _edit("PORT", "Ethernet0", subport="2")),
     "headroom of another cable": ("CABLE_LENGTH|AZURE Ethernet", _both(*(_edit("CABLE_LENGTH", "AZURE", **{each: "4m"}) for each in PORTS))),
     "headroom of another speed": ("BUFFER_PG|Ethernet64|3 profile", _edit("BUFFER_PG", "Ethernet64|3", profile="pg_lossless_400000_5m_profile")),
+    "queues in a pool of ingress": ("BUFFER_PROFILE|egress_lossless_profile pool", _edit("BUFFER_PROFILE", "egress_lossless_profile", pool="ingress_lossless_pool")),
+    "a profile in no pool": ("BUFFER_PROFILE|egress_lossy_profile without pool", _drop("BUFFER_PROFILE", "egress_lossy_profile", "pool")),
     "no limit": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile without dynamic_th", _drop("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "dynamic_th")),
     "a limit of no packet": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile static_th", _edit("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", static_th="1000")),
     "reservations above the pool": ("BUFFER_PROFILE|egress_lossy_profile size", _edit("BUFFER_PROFILE", "egress_lossy_profile", size="99999999")),
