@@ -55,6 +55,8 @@ POLICY = "FAB9664"
 _REQUIRED = "bgp/requires_policy"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
+_SHUTDOWN = "65535:0"
+"""The community of a switch that is drained (RFC 8326)."""
 
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -159,11 +161,15 @@ def _denying_maps(statement: Statement, direction: str) -> set[str]:
     if accepts_by_default(system) and any(" match " in text for each in clauses.values() for _, text in each):
         carried = ",".join(str(values.get("families", "")) for values in statement.sessions.values())
         absent = absent_routes(carried, statement.rest, direction)
-    return {
-        name
-        for name, each in clauses.items()
-        if permits_none(system, [text for _, text in sorted(each)], absent)
-    }
+    lists = statement.facts_below("community_list[").items()
+    marks = {f"community_list {first_key(path)}" for path, value in lists if value == _SHUTDOWN}
+    found = set()
+    for name, each in clauses.items():
+        texts = [text for _, text in sorted(each)]
+        usual = [text for text in texts if not any(mark in text for mark in marks)]  # no switch is drained
+        if permits_none(system, usual or texts, absent):
+            found.add(name)
+    return found
 
 
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

@@ -382,7 +382,10 @@ def _compare_vrf(
     fabric: Switches, holders: Mapping[tuple[str, str], Mapping[str, str]], name: str, vrf: Vrf
 ) -> Iterator[Report]:
     """Report a VRF that shares a VNI or a route target with one of another name, or has another switch's RD."""
-    values = [("VNI", vrf.vni), *(("route target", each) for each in sorted(vrf.exports & vrf.imports))]
+    values = [
+        ("VNI", vrf.vni),
+        *(("route target", each) for each in sorted((vrf.exports & vrf.imports) - {"none"})),
+    ]
     for kind, value in values:
         others = {other: at for other, at in holders[kind, value].items() if other != vrf.name}
         if others and next(iter(holders[kind, value])) != vrf.name:

@@ -68,7 +68,7 @@ _OTHERS = (
 _PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|network[_])")
 _AGGREGATE, _AGGREGATE_MAPS = "bgp/aggregate[", ("route-map", "suppress-map")
 _EVPN_POLICY = path_pattern("evpn/neighbor[_]/(?:import|export)")
-_INSTANCE_POLICY = path_pattern("vrf[_]/(?:import|export)")
+_INSTANCE_POLICY = path_pattern(r"vrf[_]/(?:(?:im|ex)port|evpn/setting\[ip-prefix-routes (?:im|ex)port\])")
 _BY_LIST = ["access-group", "name"]
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",

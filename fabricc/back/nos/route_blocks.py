@@ -42,6 +42,9 @@ _NEXT = " continue"
 _CONDITION = re.compile(r"\bmatch (family|protocol) (\S+)")
 
 
+_DENIES_ALL = re.compile(r"deny(?: (?:add_community|local_preference) \S+)*")
+
+
 def permits_none(system: str, clauses: Iterable[str], absent: Set[str]) -> bool:
     """Return whether a policy denies every route: each clause before one without conditions denies, or never applies.
 
@@ -53,7 +56,7 @@ def permits_none(system: str, clauses: Iterable[str], absent: Set[str]) -> bool:
     falls_through, closed = system in _FALLS_THROUGH, False
     for clause in clauses:
         closed = closed or not falls_through
-        if clause == "deny":
+        if _DENIES_ALL.fullmatch(clause):
             return True
         if clause.startswith("deny") or (falls_through and clause.endswith(_NEXT)):
             continue

@@ -175,6 +175,7 @@ def finish(document: Document) -> None:
     ids = _put_common(document, document.scope)
     _put_overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
     put_settings(document, "platform/", document.scope, PLATFORM)
+    interfaces = document.scope.each("interface")
     for name, instance in document.scope.each("instance").items():
         if name == MANAGEMENT_INSTANCE:
             routes = instance.each("static route")
@@ -186,11 +187,18 @@ def finish(document: Document) -> None:
         ids |= _put_common(part, instance)
         for port, (_, line) in instance.table("ports").items():
             document.put(port_paths(str(port))["vrf"], str(name), line)
+            base, _, unit = str(port).partition(".")
+            if base in interfaces and int(unit or 0) not in interfaces[base].each("unit"):
+                document.put(f"unread[interface {port} of {name}]", "the port has no such unit", line)
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
             continue
         isolated = put_isolated(document, str(name), instance)
         if not isolated:
             document.put(f"vrf[{name}]", "present", instance.line)
+            targets = any(instance.table(each) for each in ("both", "import", "export"))
+            if instance.values.get("kind", ("", 0))[0] == "vrf" and not targets:
+                why = "it states neither `vrf-target` nor `vrf-import` (Juniper, `vrf-target`)"
+                document.put(f"unread[VRF {name}]", why, instance.values["kind"][1])
             alone = instance.each("static route") and not instance.each("bgp") and not instance.table("ports")
             if alone and "kind" not in instance.values:
                 why = "routes alone, without a type or a port, are of use in `mgmt_junos` only"
