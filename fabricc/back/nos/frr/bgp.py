@@ -324,6 +324,14 @@ def _finish(multipath_limit: int, document: Document) -> None:
         if tunnels and "evpn" in bgp.values and evpn.ALL_VNIS not in document.text:
             why = f"without {evpn.ALL_VNIS} no VNI is announced"
             document.put("unread[address-family l2vpn evpn]", why, bgp.values["evpn"][1])
+        speakers = bgp.each("neighbor").values()
+        if (
+            (tunnels or evpn.ALL_VNIS in document.text)
+            and speakers
+            and not any(speaker.values.get("evpn active", ("false",))[0] == "true" for speaker in speakers)
+        ):
+            why = "no session carries EVPN (`neighbor … activate` in its address family)"
+            document.put("unread[the announcement of VNIs]", why, bgp.values.get("evpn", ("", bgp.line))[1])
         sessions.finish(document, bgp)
     for _, bgp in processes[1:]:
         document.reject(bgp.line)

@@ -381,6 +381,7 @@ _SETTINGS = setting_rows(
     "mac-vrf soo", "mh", "use-es-l3nhg", under="evpn setting",
 )  # fmt: skip
 ALL_VNIS = "advertise-all-vni"
+_ANNOUNCED = ("prefixes", "evpn setting[advertise ipv")
 ROUTE_ROWS: tuple[Row, ...] = (
     Keep("address-family l2vpn evpn", "evpn"),
     Block("address-family l2vpn evpn", "", (
@@ -430,6 +431,12 @@ def finish_tenants(document: Document) -> None:
     for name, scope in document.scope.each("tenant").items():
         prefix = f"evpn/vrf[{name}]/"
         document.put_leaves(prefix, scope.values, ("asn", "router_id", "prefixes"))
+        vrf = document.scope.each("vrf").get(name, Scope(0))
+        announced = [line for each, (_, line) in scope.values.items() if each.startswith(_ANNOUNCED)]
+        if announced and "vni" not in vrf.values and f"structure/vrf[{name}]/vni" not in facts:
+            document.put(
+                f"unread[the announcement of VRF {name}]", "no line gives the VRF a VNI", announced[0]
+            )
         document.put_kept(f"vrf[{name}]/bgp/redistribute_static", scope.values, "static_map")
         _put_targets(document, prefix, scope)
         put_settings(document, f"vrf[{name}]/evpn/", scope.values, "evpn setting")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, SET, setting_rows, settings_in
-from fabricc.back.reading import Document, Each, Keep, Row, Scope, Silent, StoredValue
-from fabricc.back.reading.rows import parse_asn
+from fabricc.back.reading import Document, Each, Keep, Row, Scope, StoredValue
+from fabricc.back.reading.rows import parse_address, parse_asn
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _FURTHER_JOINT = (
 )  # fmt: skip
 _FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged", "as_override")
 """Statements whose value is the list of families that have them."""
-_MEMBER = frozenset({"group", "remote_asn", "description"})
+_MEMBER = frozenset({"is a port", "group", "remote_asn", "description"})
 """Statements that usually differ between the members of a peer group."""
 _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
 
@@ -58,9 +58,11 @@ TYPES = {"remote asn": _remote_asn}
 
 SESSION: tuple[Row, ...] = (
     Keep("peer-group", "is a group"),
-    Keep("[interface [v6only]] peer-group <word>", "group"),
-    Keep("[interface [v6only]] remote-as <remote asn>", _remote_values),
-    Silent("interface [v6only]"),
+    Keep("peer-group <word>", "group"),
+    Keep("remote-as <remote asn>", _remote_values),
+    Keep("interface [v6only] peer-group <word>", lambda name: {"is a port": "true", "group": name}),
+    Keep("interface [v6only] remote-as <remote asn>", lambda number: {"is a port": "true", **_remote_values(number)}),
+    Keep("interface [v6only]", "is a port"),
     Keep("interface <word>", "setting[interface]"),
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd_on"),
@@ -150,8 +152,14 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
         default["ipv6"] = ("true", 0)
     members: dict[str, list[tuple[str, Value, int]]] = {}
     used: dict[Value, int] = {}
+    refused = dict(_refused_names(speakers, bgp))
+    for name, line in refused.items():
+        why = "no line makes it a peer group, and it is neither an address nor a port (`interface`)"
+        document.put(f"{prefix}unread[neighbor {name}]", why, line)
     for name, speaker in speakers.items():
         own = speaker.values
+        if name in refused:
+            continue
         if "ttl_security_hops" in own:
             document.put(f"{prefix}bgp/ttl_security", "true", own["ttl_security_hops"][1])
         if "is a group" in own:
@@ -188,6 +196,20 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
     _finish_bfd(document, used, prefix)
 
 
+def _refused_names(speakers: Mapping[str, Scope], bgp: Scope) -> Iterator[tuple[str, int]]:
+    """Yield neighbors that FRR refuses, and the line: the first one, or that of the only group without members.
+
+    bgp_vty.c: "Create the peer-group or interface first".
+    """
+    groups = {name: speaker.line for name, speaker in speakers.items() if "is a group" in speaker.values}
+    joined = {str(speaker.values["group"][0]) for speaker in speakers.values() if "group" in speaker.values}
+    joined.update(str(group) for group, _ in bgp.table("listen").values())
+    bare = [line for name, line in groups.items() if name not in joined]
+    for name, speaker in speakers.items():
+        if name not in groups and "is a port" not in speaker.values and parse_address(name) is None:
+            yield name, bare[0] if name in joined and len(bare) == 1 else speaker.line
+
+
 def _session_facts(
     values: Mapping[str, StoredValue], default: Mapping[str, StoredValue]
 ) -> list[tuple[str, Value, int]]:
@@ -202,8 +224,9 @@ def _session_facts(
         if key in values:
             found["bfd"] = ("true", values[key][1])
     off = max(line if value == "false" else 0 for value, line in carried.values())
-    if active or off:
-        found["families"] = (",".join(active), off or carried[active[0]][1])
+    bare = default["ipv4"][0] == "false" and values.get("evpn active", ("false",))[0] == "false"
+    if active or off or bare:
+        found["families"] = (",".join(active), off or (carried[active[0]][1] if active else 0))
     for key in _JOINT:
         found |= join_families(key, {f: values.get(f"{f} {key}") for f in active})
     if not values.keys() <= _PLAIN:
@@ -212,7 +235,7 @@ def _session_facts(
 
 
 _PLAIN = frozenset({
-    *_OWN, *_BFD, "group", "is a group", *(f"{f} {key}" for f in FAMILIES for key in (*_JOINT, "active")),
+    *_OWN, *_BFD, "group", "is a group", "is a port", *(f"{f} {key}" for f in FAMILIES for key in (*_JOINT, "active")),
 })  # fmt: skip
 
 

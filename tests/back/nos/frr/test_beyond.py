@@ -258,6 +258,26 @@ def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[in
     assert bool(reading.unknown) is not bool(expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "subject", "line"),
+    [
+        ("router bgp 1\n neighbor ISL remote-as 2\n neighbor 10.0.0.1 peer-group ISL\n", "neighbor ISL", 2),
+        ("router bgp 1\n neighbor LSI peer-group\n neighbor 10.0.0.1 peer-group ISL\n neighbor ISL bfd\n",
+         "neighbor ISL", 2),
+        ("router bgp 1\n neighbor swp1 remote-as 2\n neighbor swp2 interface remote-as 2\n", "neighbor swp1", 2),
+        ("router ospf\n no passive-interface swp1\n", "no passive-interface swp1", 2),
+        ("router bgp 1 vrf red\n address-family l2vpn evpn\n  advertise ipv4 unicast\n",
+         "the announcement of VRF red", 3),
+        ("vrf red\n vni 7\nrouter bgp 1\n neighbor 10.0.0.1 remote-as 2\n address-family l2vpn evpn\n"
+         "  advertise-all-vni\n", "the announcement of VNIs", 5),
+    ],
+)  # fmt: skip
+def test_what_frr_refuses_or_never_uses_is_stated(text: str, subject: str, line: int) -> None:
+    reading = FRR.read({"frr.conf": f"{text}!\n"})
+    assert reading.lines.get(f"unread[{subject}]") == ("frr.conf", line)
+    assert len([path for path in reading.facts if path.startswith("unread[")]) == 1
+
+
 def test_a_strange_word_is_compared_with_few_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
