@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import StrEnum
+from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from warnings import warn
 
 from fabricc.back.nos.ports import PLAIN, PortKind, PortName, cached_parser
 from fabricc.base.values import dataclass
 from fabricc.facts import frame
+from fabricc.facts.paths import last_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -259,6 +261,23 @@ class Statement:
         for port, values in self.ports.items():
             if "vrf" not in values:
                 yield from (f"{frame.PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in values)
+
+    def ospf_area(self, port: str) -> Value | None:
+        """Return the area of a port, by its line or that of a network, `none` where OSPF runs on other ports alone."""
+        area, text = self.of(port, "ospf_area"), str(self.of(port, "ipv4") or "")
+        if area is not None or not text or self.of(port, "vrf") is not None:
+            return area
+        networks = {
+            last_key(path): value for path, value in self.facts_below("ospf[").items() if "/network[" in path
+        }
+        try:
+            own = ip_interface(text).ip
+            within = {net: value for key, value in networks.items() if own in (net := ip_network(key))}
+        except ValueError:
+            return None  # by a mask of its own
+        if within:
+            return within[max(within, key=lambda net: net.prefixlen)]
+        return "none" if networks or "ospf_area" in self.port_leaves else None
 
     @property
     def has_link_state(self) -> bool:

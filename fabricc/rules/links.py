@@ -39,7 +39,8 @@ WORDS = {
     "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
     "settings": "session settings", "bfd": "BFD",
     "bundle_mode": "protocol of the bundle", "ospf_area": "OSPF area", "ospf_network": "kind of network of OSPF",
-    "ospf_hello": "hello interval of OSPF", "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
+    "ospf_hello": "hello interval of OSPF", "ospf_dead": "dead interval of OSPF", "isis": "IS-IS",
+    "ospf_key": "authentication of OSPF", "isis_level": "level of IS-IS",
     "isis_network": "kind of network of IS-IS", "guard": "tag or security",
     "points": "code points with PFC", "cable": "meters of cable that headroom is for",
 }  # fmt: skip
@@ -60,6 +61,8 @@ _WHY = {
     "ospf_area": "the neighbors do not agree",
     "ospf_network": "routes over the link are not used",
     "ospf_hello": "the neighbors do not agree",
+    "ospf_dead": "the neighbors do not agree",
+    "isis": "one end looks for no neighbor",
     "ospf_key": "the neighbors do not agree",
     "isis_level": "the neighbors do not agree",
     "isis_network": "the neighbors do not agree",
@@ -70,11 +73,13 @@ _WHY = {
 LAYER_2_BYTES = 14
 """The Ethernet header, which the largest frame of a port includes and its MTU does not."""
 _HELLO = ("ospf_setting[ip ospf hello-interval]", "ospf_setting[hello-interval]")
+_DEAD = ("ospf_setting[ip ospf dead-interval]", "ospf_setting[dead-interval]")
 _AUTHENTICATION = ("ospf_setting[ip ospf authentication]", "ospf_setting[authentication]")
 _CIRCUIT = ("isis_setting[isis circuit-type]", "isis_setting[circuit-type]")
 _ISIS_NETWORK = ("isis_setting[isis network]", "isis_setting[network]")
 _NAMES = {
-    "ospf_hello": (*_HELLO, "ospf_area"), "ospf_key": (*_AUTHENTICATION, "ospf_area"),
+    "ospf_hello": (*_HELLO, "ospf_area"), "ospf_dead": (*_DEAD, "ospf_area"),
+    "ospf_key": (*_AUTHENTICATION, "ospf_area"),
     "isis_level": (*_CIRCUIT, "isis"), "isis_network": (*_ISIS_NETWORK, "isis"), "marked": ("queue",),
     "cable": ("headroom/cable_m",),
 }  # fmt: skip
@@ -159,18 +164,22 @@ def _guard_of(statement: Statement, port: str) -> str | None:
 
 def _ospf_values(statement: Statement, port: str) -> dict[str, str]:
     """Return what both neighbors of OSPF must agree on, with the defaults of the system (RFC 2328 section 10.5)."""
-    area, defaults = statement.of(port, "ospf_area"), ospf_defaults(statement.device.system)
+    area, defaults = statement.ospf_area(port), ospf_defaults(statement.device.system)
     if area is None or defaults is None:
         return {}
+    if area == "none":
+        return {"ospf_area": area}
     text = str(ip_address(int(area))) if is_number(str(area)) else str(area)
-    hello = next(
-        (str(statement.of(port, leaf)) for leaf in _HELLO if statement.of(port, leaf) is not None), ""
+    hello, dead = (
+        next((str(value) for leaf in leaves if (value := statement.of(port, leaf)) is not None), "")
+        for leaves in (_HELLO, _DEAD)
     )
     network = statement.of(port, "ospf_network")
     return {
         "ospf_area": text,
         "ospf_network": str(network or defaults.network),
         "ospf_hello": hello or str(defaults.hello_s),
+        **({"ospf_dead": dead or str(defaults.dead_s)} if dead or not hello else {}),
         **_authentication(statement, port),
     }
 
@@ -190,15 +199,18 @@ _LEVELS = ("level-1", "level-2")
 def _isis_values(statement: Statement, port: str) -> dict[str, str]:
     """Return what both neighbors of IS-IS must agree on: one level, if an end has no more, and the kind of network."""
     process = statement.of(port, "isis")
-    if process is None or ospf_defaults(statement.device.system) is None:
+    if ospf_defaults(statement.device.system) is None:
         return {}
+    if process is None:
+        routed = statement.of(port, "ipv4") is not None and statement.of(port, "vrf") is None
+        return {"isis": "none"} if routed and "isis" in statement.port_leaves else {}
 
     def stated(leaves: tuple[str, ...]) -> str:
         return next((str(each) for leaf in leaves if (each := statement.of(port, leaf)) is not None), "")
 
     levels = {stated(_CIRCUIT).removesuffix("-only"), str(statement.rest.get(f"isis[{process}]/level", ""))}
     single = sorted(level.removesuffix("-only") for level in levels if level.removesuffix("-only") in _LEVELS)
-    level = {"isis_level": " and ".join(dict.fromkeys(single))} if single else {}
+    level = {"isis": "on", **({"isis_level": " and ".join(dict.fromkeys(single))} if single else {})}
     written = any(leaf in values for values in statement.ports.values() for leaf in _ISIS_NETWORK)
     return {**level, "isis_network": stated(_ISIS_NETWORK) or "broadcast"} if written else level
 
@@ -302,7 +314,9 @@ def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Sid
     mine = votes.of(a.tiers, name, getattr(a.values, name))
     other = votes.of(b.tiers, name, getattr(b.values, name))
     nothing = getattr(b.values, name) == "none"
-    if name.startswith(_LINK_STATE):  # one end has the default, the other its own statement
+    if (
+        name.startswith(_LINK_STATE) and name in _NAMES
+    ):  # one end has the default, the other its own statement
         nothing = _states_default(a, name) and not _states_default(b, name)
     if name == "guard":  # what has to be stated is the odd one
         nothing = getattr(a.values, name) == "none"

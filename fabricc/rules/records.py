@@ -165,6 +165,7 @@ class Summary(NamedTuple):
             `distant` those of them that are in no subnet of a port.
         metrics: conditions of its sessions on metrics; None where its routes may have one.
         accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
+        lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
     tier: Tier
@@ -197,6 +198,7 @@ class Summary(NamedTuple):
     distant: tuple[str, ...] = ()
     metrics: tuple[tuple[str, str], ...] | None = ()
     accepts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    lone: tuple[tuple[str, str], ...] = ()
 
 
 class EndValues(NamedTuple):
@@ -232,7 +234,9 @@ class EndValues(NamedTuple):
     ospf_area: str | None = None
     ospf_network: str | None = None
     ospf_hello: str | None = None
+    ospf_dead: str | None = None
     ospf_key: str | None = None
+    isis: str | None = None
     isis_level: str | None = None
     isis_network: str | None = None
     settings: str | None = None

@@ -39,10 +39,11 @@ _WHOLE = frozenset({"eos", "nxos", "junos"})
 
 
 class OspfDefaults(NamedTuple):
-    """The kind of network and the hello interval of an Ethernet port without a statement."""
+    """The kind of network and the intervals of an Ethernet port without a statement."""
 
     network: str = "broadcast"
     hello_s: int = 10
+    dead_s: int = 40
 
 
 def ospf_defaults(system: str) -> OspfDefaults | None:
