@@ -128,7 +128,7 @@ def _rejected_protocols(statement: Statement, sessions: Sessions) -> Iterator[Fi
     upper = statement.place.tier in UPPER
     if upper or statement.facts_below("bgp/aggregate["):
         kind, what = ("bgp", "no route of other switches") if upper else ("aggregate", "no aggregate")
-        for path in (f"{_TERMS}{value}]" for value in _connected_maps(statement)):
+        for path in (f"{_TERMS}{value}]" for value in connected_maps(statement)):
             terms = str(statement.rest.get(path, "")).split("; ")
             at = _find_rejection(terms, kind)
             if at is not None and sessions.stated:
@@ -156,7 +156,7 @@ def _find_rejection(terms: list[str], protocol: str) -> int | None:
     return None
 
 
-def _connected_maps(statement: Statement) -> set[str]:
+def connected_maps(statement: Statement) -> set[str]:
     """Return the policies by which connected routes enter BGP."""
     return {str(value) for path, value in statement.facts_below("bgp/r").items() if CONNECTED.fullmatch(path)}
 
@@ -180,7 +180,7 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
     )
     if not (whole or stated or _LOOPBACK in statement.rest):
         return
-    maps = _connected_maps(statement)
+    maps = connected_maps(statement)
     clauses = [str(v) for path, v in statement.facts_below("route_map[").items() if first_key(path) in maps]
     for name in dict.fromkeys(
         each for clause in clauses if clause.startswith("permit") for each in _LISTED.findall(clause)

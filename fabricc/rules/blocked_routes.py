@@ -203,7 +203,7 @@ def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
         why = ""
         if route_blocks.installs_none(path, value):
             why = f"the distance {str(value).split()[0]} is that of an unreachable route"
-        elif route_blocks.installing_map(path) and _denies(statement, str(value)):
+        elif route_blocks.installing_map(path) and denies(statement, str(value)):
             why = f"the map {value} permits none"
         if why:
             message = f"{statement.name} installs no route of BGP: {why}"
@@ -214,7 +214,7 @@ def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _denies(statement: Statement, name: str) -> bool:
+def denies(statement: Statement, name: str) -> bool:
     """Return whether a route map has clauses, each of which denies."""
     clauses = [
         str(value)
@@ -361,6 +361,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     imports = name in around.imports
     if kind == "interface":
         missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
+        if wanted.lower() in _LOOPBACKS and statement.addresses and not statement.facts_below("loopback/"):
+            return "the loopback has no address"
         if missing and _CONFIGURED.fullmatch(wanted) and statement.addresses:
             return "the switch has no such interface"
         if imports and wanted in statement.ports and wanted not in around.ports:

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
-from fabricc.back.nos.unread_lines import is_doubtful, misspelled_words, unapplied_group, wrong_numbers
+from fabricc.back.nos.unread_lines import (
+    impossible_address,
+    is_doubtful,
+    misspelled_words,
+    unapplied_group,
+    wrong_numbers,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT, parts_of
-from fabricc.facts.paths import first_key, split_list_path
+from fabricc.facts.paths import first_key, path_pattern, split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import MISSING, UNSAFE
 from fabricc.rules.announcements import LOOPS, POINTLESS, share_numbers
+from fabricc.rules.blocked_routes import denies
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.detection import TIMERS
 from fabricc.rules.findings import finding_at, line_of
@@ -318,6 +325,32 @@ def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
     ]
 
 
+def _impossible_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lines with an address that is none: their system refuses them."""
+    for file, line, text in statement.device.unknown:
+        if word := impossible_address(text) if "." in text or ":" in text else "":
+            message = f"{statement.name}: {word} is no address, so the system does not read the line"
+            place, group = statement.device.paths.get(file, file), f"no address: {word}"
+            remedy = "Correct the address."
+            yield Finding(UNREAD, message, place, line, group, Severity.WARNING, remedy)
+
+
+_ENTERING = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_])")
+
+
+def _closed_redistribution(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report maps by which no route of another protocol enters BGP."""
+    stated = {**statement.facts_below("bgp/redistribute"), **statement.facts_below("vrf[")}
+    for path, value in stated.items():
+        if _ENTERING.fullmatch(path) and denies(statement, str(value)):
+            message = f"{statement.name}: no route enters BGP by the map {value}, which permits none"
+            remedy = "Permit the prefixes of the switch in the map, or remove the redistribution."
+            paths = (*statement.facts_below(f"route_map[{value}]/"), path)
+            yield finding_at(
+                POINTLESS, statement.device, paths, message, "nothing enters", Severity.WARNING, remedy
+            )
+
+
 def parse_network(text: str) -> IPv4Network | IPv6Network | None:
     """Return the network of a text, None for a text that is none."""
     try:
@@ -400,6 +433,8 @@ def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 RULES = (
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _closed_redistribution),
+    SwitchRule(UNREAD, OTHER, (), _impossible_addresses),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
     SwitchRule(STILL, OTHER, (Input.LINKS,), _harmful_processes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _families_off),

@@ -20,7 +20,7 @@ from fabricc.facts.paths import first_key, path_pattern, replace_keys, split_lis
 from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
-from fabricc.rules.announcements import POINTLESS
+from fabricc.rules.announcements import POINTLESS, connected_maps
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
@@ -53,19 +53,23 @@ _PLACES = ("description", "families", "import", "export", "bfd")
 
 def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions without the AS number of the neighbor, where others have one, and BGP without an own number."""
+    system = statement.device.system
+    numbered = {key[0] for key, values in statement.sessions.items() if _has_number(system, values)}
     bare = [
         key
         for key, values in statement.sessions.items()
-        if not key[0]
-        and values.get("enabled") != "false"
-        and not _has_number(statement.device.system, values)
+        if values.get("enabled") != "false" and not _has_number(system, values)
+        if not key[0] or key[0] in numbered
     ]
     remedy = "State the AS number, or remove the session."
     if bare and (len(bare) < len(statement.sessions) or _lead_to_switches(statement, sessions, bare)):
         who = join_words([neighbor for _, neighbor in bare], 2)
         message = f"{statement.name}: the session with {who} has no AS number of the neighbor and is never up"
         paths = tuple(session_path(bare[0], leaf) for leaf in _PLACES)
-        yield finding_at(IDLE, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy)
+        word = bare[0][1]
+        yield finding_at(
+            IDLE, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy, word=word
+        )
     alone = [
         key
         for key, session in sessions.stated.items()
@@ -406,6 +410,7 @@ def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Fin
     """Report policies of sessions with other switches that permit every route before their other clauses."""
     joined = sessions_to_switches(statement, sessions)
     used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    used |= connected_maps(statement) if joined else set()
     maps: dict[str, list[tuple[int, str]]] = {}
     for path, value in statement.facts_below("route_map[").items():
         name, place = split_list_path(path, "route_map")
@@ -426,12 +431,13 @@ def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Fin
 
 
 def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report imports that permit every route on a switch that requires policies and has a prefix list without use."""
+    """Report policies that permit every route on a switch that requires policies and has a prefix list without use."""
     if statement.rest.get("bgp/requires_policy") != "true":
         return
     lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
     joined = sessions_to_switches(statement, sessions) if lists else []
-    imports = {str(stated.get("import")) for _, stated in joined}
+    imports = {str(stated.get(way)) for _, stated in joined for way in ("import", "export")}
+    imports |= connected_maps(statement) if joined else set()
     clauses = statement.facts_below("route_map[") if imports else {}
     bare = {path: first_key(path) for path, value in clauses.items() if value == "permit"}
     if not imports.intersection(bare.values()):
@@ -442,7 +448,7 @@ def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding
     for path in bare if unused else ():
         name, number = split_list_path(path, "route_map")
         if name in imports and is_number(number):
-            message = f"{statement.name}: {name} permits every route of other switches, and nothing uses {unused[0]}"
+            message = f"{statement.name}: {name} permits every route, and nothing uses {unused[0]}"
             remedy = "Match the list in the clause, or remove the list."
             yield finding_at(
                 POINTLESS, statement.device, path, message, "unbound list", Severity.WARNING, remedy

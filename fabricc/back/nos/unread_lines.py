@@ -42,6 +42,16 @@ def impossible_prefixes(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, start) + 1, match[0]
 
 
+_QUAD = re.compile(r"(?<![\w.:/-])\d{1,4}(?:\.\d{1,4}){3}(?![\w.:-])")
+_OCTET = 255
+
+
+def impossible_address(text: str) -> str:
+    """Return an address of a line with an octet that is too large, "" without one."""
+    quads = (match[0] for match in _QUAD.finditer(text))
+    return next((each for each in quads if any(int(octet) > _OCTET for octet in each.split("."))), "")
+
+
 def begins_address(text: str) -> bool:
     """Return whether a line gives a port an address."""
     return _ADDRESS.match(text.strip()) is not None
