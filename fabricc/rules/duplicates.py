@@ -112,6 +112,42 @@ def _system_id(title: str) -> str:
     return ".".join(re.findall("....", digits[-14:-2])) or title
 
 
+def _strange_loopbacks(fabric: Switches) -> Iterator[Report]:
+    """Report loopbacks that differ from the router identifier and from the loopbacks around, where both are one."""
+    if fabric.planned:
+        return
+    same, others = dict[str, str](), dict[str, str]()
+    for name, summary in fabric.summaries.items():
+        own = [text.partition("/")[0] for text in summary.loopbacks if "." in text]
+        if summary.router_id and own:
+            (same if summary.router_id in own else others)[name] = own[0]
+    if len(same) < _SEVERAL or len(others) > len(same) // 2:
+        return
+    for name, loopback in others.items():
+        identifier, known = fabric.summaries[name].router_id, same.values()
+        near = any(each in same for each in fabric.linked(name))
+        if near and _likeness(loopback, known) < _likeness(identifier, known):
+            message = (
+                f"{name} has the loopback {loopback} and the router identifier {identifier}, which are the same on "
+                f"{len(same)} other switches"
+            )
+            remedy = "Give both one address."
+            yield Report(
+                TWICE, name, ("loopback/ipv4",), message, "strange loopback", Severity.WARNING, remedy
+            )
+
+
+_SEVERAL = 3
+
+
+def _likeness(address: str, others: Collection[str]) -> int:
+    """Return how many first numbers of an address are those of most other ones."""
+    first = Counter(other.rpartition(".")[0] for other in others).most_common(1)[0][0].split(".")
+    return next(
+        (at for at, (a, b) in enumerate(zip(address.split("."), first, strict=False)) if a != b), len(first)
+    )
+
+
 def report_repeated(
     owned: Mapping[str, UniqueValues], devices: Mapping[str, Device], groups: Mapping[str, str]
 ) -> Iterator[Finding]:
@@ -306,4 +342,5 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
+    FabricRule(TWICE, ADDRESSES, (Input.BGP, Input.LINKS), _strange_loopbacks),
 )

@@ -13,6 +13,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import DIFFER
@@ -218,23 +219,28 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
 
 
 def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions between loopbacks that carry no family at all, in a file that states families of none or others.
+    """Report sessions that carry no family at all, in a file that states families of none or others.
 
-    The overlay over a link-state protocol has such sessions.
+    Those over links to known switches are reported with their links, where no link-state protocol runs.
     """
-    if not statement.has_link_state:
-        return
+    carrying = statement.has_link_state or any(each.families for each in sessions.stated.values())
     empty = [
         key
         for key, session in sessions.stated.items()
-        if session.families == "" and session.enabled and not sessions.near.get(key, "")
+        if session.families == "" and session.enabled and (carrying or key[1] in statement.ports)
+        if statement.has_link_state or not _leads_to_switch(statement, sessions.near.get(key, ""))
     ]
     if empty:
         who = join_words([neighbor for _, neighbor in empty], 2)
-        message = f"{statement.name}: the session with {who} carries no routes, of no family"
+        message, word = (
+            f"{statement.name}: the session with {who} carries no routes, of no family",
+            empty[0][1],
+        )
         remedy = "Activate the address family on the session."
         paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
-        yield finding_at(IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy)
+        yield finding_at(
+            IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy, word=word
+        )
 
 
 def _leads_to_switch(statement: Statement, port: str) -> bool:
@@ -318,6 +324,34 @@ def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding
         remedy = "Let OSPF or IS-IS find its neighbors on links between switches."
         path = next(iter(passive.values()))
         yield finding_at(IDLE, statement.device, path, message, "passive link", Severity.WARNING, remedy)
+
+
+def _idle_link_state(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports on which OSPF or IS-IS is to run by a process that the switch does not have."""
+    known_system = defaults.ospf_defaults(statement.device.system) is not None
+    for leaf, name in (("ospf_area", "OSPF"), ("isis", "IS-IS")):
+        if leaf not in statement.port_leaves or not (statement.fars and known_system):
+            continue
+        begins = f"{leaf.partition('_')[0]}["
+        known = {first_key(path) for path in statement.facts_below(begins)}
+        inner = any(begins in path for path in statement.facts_below("vrf["))
+        bare = [
+            port
+            for port, values in statement.ports.items()
+            if leaf in values and "vrf" not in values
+            if not (known or inner) or (leaf == "isis" and str(values[leaf]) not in known)
+        ]
+        if bare:
+            message = (
+                f"{statement.name} {join_words(bare, 2)}: no process of {name} runs there and finds neighbors"
+            )
+            remedy = f"State the process of {name} that the port names."
+            idle = sorted(known.difference(str(values.get(leaf)) for values in statement.ports.values()))[:1]
+            inside = [path for each in idle for path in statement.facts_below(f"{begins}{each}]/")]
+            paths, word = (*inside, f"{PORT}{bare[0]}]/{leaf}"), f"{leaf} {idle[0]}" if idle else ""
+            yield finding_at(
+                IDLE, statement.device, paths, message, "no process", Severity.WARNING, remedy, word=word
+            )
 
 
 def _passive_of_process(statement: Statement, link: str, port: str) -> dict[str, str]:
@@ -415,6 +449,7 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _passive_links),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _idle_link_state),
     SwitchRule(IDLE, BGP, (), _unnumbered_ospf),
     SwitchRule(IDLE, BGP, (), _graceful_shutdown),
     SwitchRule(DIFFER, INTERFACES, (), _small_frames, shared=True),

@@ -328,7 +328,7 @@ def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
 def _impossible_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lines with an address that is none: their system refuses them."""
     for file, line, text in statement.device.unknown:
-        if word := impossible_address(text) if "." in text or ":" in text else "":
+        if word := impossible_address(text):
             message = f"{statement.name}: {word} is no address, so the system does not read the line"
             place, group = statement.device.paths.get(file, file), f"no address: {word}"
             remedy = "Correct the address."

@@ -21,6 +21,7 @@ from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
+from fabricc.rules.links import ADDRESSES as DIFFERENT
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.records import Subnet, Subnets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
@@ -225,7 +226,7 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         idle = idle if len(idle) <= len(keys) else []  # with more of them, the wrong one is not known
         who = join_words([neighbor for _, neighbor in keys], 2)
         where = f" ({idle[0]} has {_first_of(own[idle[0]], version)})" if idle else ""
-        port_paths = [f"{PORT}{port}]/ipv{version}" for port in idle]
+        port_paths = [f"{PORT}{port}]/ipv{version}" for port in idle if port not in statement.fars]
         if moved:
             where = f" ({moved[0]} is in the routing instance {statement.of(moved[0], 'vrf')})"
             port_paths = [f"{PORT}{each}]/vrf" for port in moved for each in statement.chain(port)]
@@ -421,8 +422,36 @@ def _impossible_prefixes(statement: Statement, _: Sessions) -> Iterator[Finding]
             yield Finding(UNREAD, message, place, line, "impossible prefix", Severity.WARNING, remedy)
 
 
+def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
+    """Report ports of OSPF or IS-IS without a neighbor on two switches that a link would join as it joins others.
+
+    These are a switch and one that all others next to a third one have links to, or the ends of a chain.
+    """
+    lone = {name: each.lone for name, each in fabric.summaries.items() if each.lone}
+    if fabric.planned or len(lone) < 2:
+        return
+    links = {name: {*fabric.linked(name)} for name in fabric.summaries}
+    ends = sum(map(len, lone.values()))
+    ring = ends == 2 and sum(map(len, links.values())) > 4 and all(len(links[name]) == 1 for name in lone)
+
+    def completes(one: str, two: str) -> bool:
+        beside = (links.get(each, set()) - {one, *lone} for each in links[one])
+        return any(len(others) > 1 and others <= links[two] for others in beside)
+
+    for name, ports in lone.items():
+        apart = [each for each in lone if each != name and each not in links[name]]
+        missing = [each for each in apart if ring or completes(name, each) or completes(each, name)]
+        for port, text in ports if missing else ():
+            other = f"{missing[0]} has {lone[missing[0]][0][1]}"
+            message = f"{name} {port}: no switch has an address in the subnet of {text}: {other}"
+            remedy = "Give both ends of the link addresses of one subnet."
+            path = (f"{PORT}{port}]/ipv4",)
+            yield Report(DIFFERENT, name, path, message, "lone end", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(UNREAD, ADDRESSES, (), _impossible_prefixes),
+    FabricRule(DIFFERENT, ADDRESSES, (Input.LINKS,), _unmatched_ends),
     SwitchRule(OVERLAP, ADDRESSES, (), _own_overlaps),
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),
     FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),

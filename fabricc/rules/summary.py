@@ -7,6 +7,7 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.route_blocks import accepts_by_default
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
@@ -137,8 +138,28 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
-        tuple(_narrow_imports(statement, sessions)),
+        tuple(_narrow_imports(statement, sessions)), _lone_ends(statement),
     )  # fmt: skip
+
+
+_PROTOCOLS = ("ospf_area", "isis")
+
+
+def _lone_ends(statement: Statement) -> tuple[tuple[str, str], ...]:
+    """Return ports on which OSPF or IS-IS looks for a neighbor that no known switch is, and their addresses."""
+    if statement.port_leaves.isdisjoint(_PROTOCOLS):
+        return ()
+    listed = {str(value) for path, value in statement.rest.items() if path.endswith("]/passive")}
+    active = {str(value) for path, value in statement.rest.items() if path.endswith("]/active")}
+    quiet, loud = ({each for text in texts for each in text.split(",")} for texts in (listed, active))
+    return tuple(
+        (port, str(values["ipv4"]))
+        for port, values in statement.ports.items()
+        if "ipv4" in values and port not in statement.fars and not set(_PROTOCOLS).isdisjoint(values)
+        if statement.parse_name(port).kind in (PortKind.PORT, PortKind.BUNDLE) and "vrf" not in values
+        if port not in quiet and ("default" not in quiet or port in loud)
+        if not any("passive" in leaf for leaf in values) and values.get("enabled") != "false"
+    )
 
 
 def _outer_session(key: Key, values: Mapping[str, Value]) -> OuterSession:

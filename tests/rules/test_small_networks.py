@@ -110,12 +110,21 @@ def audit_texts(texts: dict[str, str], system: str = "eos") -> dict[tuple[str, s
          "ip ospf hello-interval 33"),
         (OSPF, "point-to-point\n", "point-to-point\n   ip ospf authentication message-digest\n", "FAB9600",
          "ip ospf authentication message-digest"),
+        (OSPF, "point-to-point\n", "point-to-point\n   ip ospf dead-interval 99\n", "FAB9600",
+         "ip ospf dead-interval 99"),
+        (OSPF, "   ip ospf area 0.0.0.0\n   ip ospf network", "   ip ospf network", "FAB9600",
+         "ip ospf network point-to-point"),
+        (OSPF, f"router ospf{OSPF.partition('router ospf')[2].format(number=0)}", "", "FAB9675",
+         "ip ospf area 0.0.0.0"),
         (OSPF, "   no passive-interface Ethernet1\n", "", "FAB9675", "passive-interface default"),
         (OSPF, "router-id 10.255.0.0", "router-id 10.255.0.1", "FAB9604", "router-id 10.255.0.1"),
         (OSPF, "   ip address 10.0.0.0/31\n", "", "FAB9602", "no switchport"),
         (ISIS, "0000.0000.0000.00", "0000.0000.0001.00", "FAB9604", "net 49.0001.0000.0000.0001.00"),
         (ISIS, "circuit-type level-2", "circuit-type level-1", "FAB9600", "isis circuit-type level-1"),
         (ISIS, "   isis network point-to-point\n", "", "FAB9600", "isis enable CORE"),
+        (ISIS, "   isis enable CORE\n", "", "FAB9600", "ip address 10.0.0.0/31"),
+        (ISIS, "isis enable CORE", "isis enable COER", "FAB9675", "isis enable COER"),
+        (EVPN, "network 10.255.0.0/32", "network 10.255.0.999/32", "FAB9060", "network 10.255.0.999/32"),
         (EVPN, "      network 10.255.0.0/32\n", "", "FAB9676", "network 10.255.1.0/32"),
         (EVPN, "      network 10.255.1.0/32\n", "", "FAB9676", "network 10.255.0.0/32"),
         (EVPN, "router bgp", "ip route 10.255.0.1/32 192.0.2.9\nrouter bgp", "FAB9680",
@@ -400,6 +409,28 @@ def test_what_all_spines_lack_is_their_design() -> None:
         fabric = Switches(both, lambda _: both, lambda _: (), lambda _: None)  # noqa: B023
         found = [each for each in run_fabric_rules(fabric) if "LLDP" in each.message]
         assert len(found) == count
+
+
+def test_a_wrong_address_of_a_link_and_of_a_loopback_are_found_beside_sound_ones() -> None:
+    links = {"x1": ("lf1", "lf2", "lf3"), "x2": ("lf0", "lf1", "lf2", "lf3")}
+    links |= {
+        name: tuple(each for each in ("x1", "x2") if name in links[each])
+        for name in ("lf0", "lf1", "lf2", "lf3")
+    }
+    summaries = {
+        name: make_summary(Tier.OTHER, ())._replace(
+            router_id=f"10.0.0.{number}", loopbacks=(f"10.0.0.{number}/32",)
+        )
+        for number, name in enumerate(links)
+    }
+    summaries["x1"] = summaries["x1"]._replace(lone=(("p0", "10.1.0.0/31"),))
+    summaries["lf0"] = summaries["lf0"]._replace(lone=(("p0", "10.1.9.1/31"),), loopbacks=("192.0.2.9/32",))
+    fabric = Switches(summaries, links.__getitem__, lambda _: (), lambda _: None)
+    found = [(each.code, each.device, each.paths[0]) for each in run_fabric_rules(fabric)]
+    assert sorted(found) == [
+        ("FAB9602", "lf0", "interface[p0]/ipv4"), ("FAB9602", "x1", "interface[p0]/ipv4"),
+        ("FAB9604", "lf0", "loopback/ipv4"),
+    ]  # fmt: skip
 
 
 def test_the_templates_of_sonic_announce_the_loopback() -> None:
