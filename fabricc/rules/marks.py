@@ -1,4 +1,4 @@
-"""Find policies that treat communities of drained or avoided routes in another way than they are meant."""
+"""Find policies that treat communities of avoided routes in another way than they are meant, or omit a loopback."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
-from fabricc.facts.paths import outer_key, split_list_path
+from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Tier
-from fabricc.rules.announcements import POINTLESS
+from fabricc.rules.announcements import POINTLESS, connected_maps
 from fabricc.rules.findings import finding_at
+from fabricc.rules.harmful_settings import parse_network
 from fabricc.rules.rule import POLICY, Input, SwitchRule
 from fabricc.rules.sessions import sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+    from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -156,8 +158,62 @@ def _open_exports(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             )
 
 
+def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a loopback that a list of the exports names by itself, and that nothing puts into BGP."""
+    entering = connected_maps(statement)
+    taken, whole = _listed_prefixes(statement, entering) if entering else ({}, False)
+    if not (taken and whole) or len(statement.facts_below("bgp/redistribute")) > 1:
+        return
+    exports = {str(values.get("export")) for _, values in sessions_to_switches(statement, sessions)}
+    named = _listed_prefixes(statement, exports)[0].values()
+    for path in ("loopback/ipv4", "loopback/ipv6"):
+        own = parse_network(str(statement.rest.get(path, "")).partition("/")[0])
+        if own is None or str(own) not in named or f"bgp/network[{own}]" in statement.rest:
+            continue
+        if not any(_permits_address(text, own) for text in taken.values()):
+            message = (
+                f"{statement.name}: its exports permit the loopback {own}, which no policy puts into BGP"
+            )
+            remedy = "Permit it in the policy of connected routes."
+            denied = [each for each, text in taken.items() if text == f"deny {own}"]
+            paths = (*denied, *taken)
+            yield finding_at(
+                POINTLESS, statement.device, paths, message, "absent loopback", Severity.WARNING, remedy
+            )
+
+
+def _listed_prefixes(statement: Statement, maps: set[str]) -> tuple[dict[str, str], bool]:
+    """Return the entries of the lists by which policies permit, and whether each of their clauses has a list."""
+    found, whole = dict[str, str](), True
+    for path, value in statement.facts_below("route_map[").items():
+        words = str(value).split()
+        if first_key(path) in maps and words[:1] == ["permit"]:
+            whole = whole and words[1:2] == ["prefix_list"]
+            name = words[words.index("prefix_list") + 1] if "prefix_list" in words else ""
+            entries = statement.facts_below(f"prefix_list[{name}]/") if name else {}
+            found |= {each: str(entry) for each, entry in entries.items() if "/" in str(entry)}
+    return found, whole
+
+
+def _permits_address(entry: str, own: IPv4Network | IPv6Network) -> bool:
+    """Return whether an entry of a list permits the route to one address."""
+    prefix, _, rest = entry.partition(" ")
+    net, words = parse_network(prefix), rest.split()
+    if net is None or net.version != own.version or own.network_address not in net:
+        return False
+    longest = (
+        int(words[words.index("le") + 1])
+        if "le" in words
+        else own.prefixlen
+        if "ge" in words
+        else net.prefixlen
+    )
+    return longest >= own.prefixlen
+
+
 RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_exports),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _absent_loopbacks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
 )
