@@ -351,6 +351,24 @@ def _closed_redistribution(statement: Statement, _: Sessions) -> Iterator[Findin
             )
 
 
+_TWO = ("/31", "/32")
+
+
+def _reserved_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with the first or the last address of a subnet, which stand for all of it (RFC 1122, 3.2.1.3)."""
+    for port, texts in statement.addresses.items():
+        for text in texts:
+            net = None if ":" in text or text.endswith(_TWO) else parse_network(text)
+            if net and text.partition("/")[0] in map(str, (net.network_address, net.broadcast_address)):
+                message = (
+                    f"{statement.name} {port}: {text} is the address of the subnet itself, or of all in it"
+                )
+                remedy, path = "Give the port another address of the subnet.", f"{PORT}{port}]/ipv4"
+                yield finding_at(
+                    IDLE, statement.device, path, message, "reserved address", Severity.WARNING, remedy
+                )
+
+
 def parse_network(text: str) -> IPv4Network | IPv6Network | None:
     """Return the network of a text, None for a text that is none."""
     try:
@@ -433,6 +451,7 @@ def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 RULES = (
+    SwitchRule(IDLE, OTHER, (), _reserved_addresses),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _closed_redistribution),
     SwitchRule(UNREAD, OTHER, (), _impossible_addresses),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
