@@ -355,7 +355,7 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
         return bool(_WITHOUT_PORTS.search(text))
     if path in _KERNEL_FIELDS:
         return is_number(text) and not int(text) & _PORT_FIELDS
-    return path in _KERNEL_HASH and text in ("0", "2")
+    return path in _KERNEL_HASH and text not in ("1", "3")
 
 
 _JUNOS_HASH = ("routing/setting[enhanced-hash-key inet]", "routing/setting[enhanced-hash-key hash-mode]")

@@ -246,6 +246,7 @@ _LOGIN_DROP = re.compile(r"\s*tcp dport 22 (?:counter )?(?:drop|reject)")
 _ALL_ACCEPTED = re.compile(r"\s*(?:ct state (?=[\w, {}]*\bnew\b)[\w, {}]* )?(?:counter )?accept")
 _REMOVED = re.compile(r"\s*(?:flush ruleset|(?:flush|delete) table .+)")
 _WORD = re.compile(r"[a-z]{3,}")
+_POLICY = re.compile(r"\bpolicy (?!accept\b|drop\b)(\w+)")
 _LIST = re.compile(r"(?:=|port|addr|name|type|state|protocol|vmap) *\{")
 """The beginning of members, which may stand on lines of their own."""
 _STATEMENTS = re.compile(
@@ -262,12 +263,20 @@ def state_refusal(document: Document) -> None:
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
     drop = next((number for number, line in numbered if _LOGIN_DROP.match(line)), 0)
     tables = [number for number, line in numbered if line.startswith("table ") and line.endswith("{")]
+    hooks = [number for number, line in numbered if " hook " in line]
+    if drop and tables and not any("hook input" in lines[number - 1] for number in hooks):
+        why = "no chain of it is for packets to the switch (`hook input`)"
+        document.put("unread[the list of logins]", why, [*hooks, drop][0])
     within = False
     for number, line in numbered:
         known = _STATEMENTS.search(line) or not _WORD.search(line) or line.endswith("\\")
         if not known and not within and "{" not in line.partition("}")[0]:
             _refuse(
                 document, number, "nft knows none of its words as a statement, and refuses the whole file"
+            )
+        elif match := _POLICY.search(line):
+            _refuse(
+                document, number, f"a chain cannot {match[1]} by its policy, and nft refuses the whole file"
             )
         elif number < drop and _ALL_ACCEPTED.fullmatch(line):
             document.put("unread[the list of logins]", f"line {number} accepts everything before it", number)

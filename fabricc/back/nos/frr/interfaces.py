@@ -285,8 +285,15 @@ def finish(document: Document) -> None:
             and not document.reading.lines.get(f"structure/port[{name}]/auto")
         ):
             _state_lone(document, str(name), port, lost)
-    for _, line in automatic.values():
+    below = dict(enumerate(document.text.split("\n")))
+    for other, (_, line) in automatic.items():
         document.reject(line)
+        stated = f"unread[auto {other}]" in document.reading.facts
+        if (
+            str(other) in ("lo", MANAGEMENT_INTERFACE) and not stated
+        ):  # the line below may have its name misspelled
+            place = line + below.get(line, "").startswith("iface ")
+            document.put(f"unread[auto {other}]", "no interface has its name", place)
     _finish_isolation(document.reading)
     _state_commands(document)
     state_filters(document)

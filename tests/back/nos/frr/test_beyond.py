@@ -259,22 +259,27 @@ def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[in
 
 
 @pytest.mark.parametrize(
-    ("text", "subject", "line"),
+    ("file", "text", "subject", "line"),
     [
-        ("router bgp 1\n neighbor ISL remote-as 2\n neighbor 10.0.0.1 peer-group ISL\n", "neighbor ISL", 2),
-        ("router bgp 1\n neighbor LSI peer-group\n neighbor 10.0.0.1 peer-group ISL\n neighbor ISL bfd\n",
+        (FILE, "router bgp 1\n neighbor ISL remote-as 2\n neighbor 10.0.0.1 peer-group ISL\n", "neighbor ISL", 2),
+        (FILE, "router bgp 1\n neighbor LSI peer-group\n neighbor 10.0.0.1 peer-group ISL\n neighbor ISL bfd\n",
          "neighbor ISL", 2),
-        ("router bgp 1\n neighbor swp1 remote-as 2\n neighbor swp2 interface remote-as 2\n", "neighbor swp1", 2),
-        ("router ospf\n no passive-interface swp1\n", "no passive-interface swp1", 2),
-        ("router bgp 1 vrf red\n address-family l2vpn evpn\n  advertise ipv4 unicast\n",
+        (FILE, "router bgp 1\n neighbor swp1 remote-as 2\n neighbor swp2 interface remote-as 2\n", "neighbor swp1", 2),
+        (FILE, "router ospf\n no passive-interface swp1\n", "no passive-interface swp1", 2),
+        (FILE, "router bgp 1 vrf red\n address-family l2vpn evpn\n  advertise ipv4 unicast\n",
          "the announcement of VRF red", 3),
-        ("vrf red\n vni 7\nrouter bgp 1\n neighbor 10.0.0.1 remote-as 2\n address-family l2vpn evpn\n"
+        (FILE, "vrf red\n vni 7\nrouter bgp 1\n neighbor 10.0.0.1 remote-as 2\n address-family l2vpn evpn\n"
          "  advertise-all-vni\n", "the announcement of VNIs", 5),
+        ("interfaces", "auto lo\niface ol inet loopback\n    address 192.0.2.1/32\n", "auto lo", 2),
+        ("nftables.conf", "table inet a {\n chain a {\n  type filter hook output priority 0; policy accept;\n"
+         "  tcp dport 22 drop\n }\n}\n", "the list of logins", 3),
+        ("nftables.conf", "table inet a {\n chain a {\n  type filter hook input priority 0; policy reject;\n }\n}\n",
+         "nftables.conf line 3", 3),
     ],
 )  # fmt: skip
-def test_what_frr_refuses_or_never_uses_is_stated(text: str, subject: str, line: int) -> None:
-    reading = FRR.read({"frr.conf": f"{text}!\n"})
-    assert reading.lines.get(f"unread[{subject}]") == ("frr.conf", line)
+def test_what_frr_refuses_or_never_uses_is_stated(file: str, text: str, subject: str, line: int) -> None:
+    reading = FRR.read({file: text})
+    assert reading.lines.get(f"unread[{subject}]") == (file, line)
     assert len([path for path in reading.facts if path.startswith("unread[")]) == 1
 
 
