@@ -50,7 +50,10 @@ _PORTS = {
 _FUNCTION = re.compile(r"setting\[rcf (?:in|out) (\w+)\(.*\)\]")
 _CLASS = "qos/setting[class "
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
-_MATCHED = {"large-community": "community_list", "extcommunity": "community_list", "as-path": "as_path_list"}
+_MATCHED = {
+    "large-community": "community_list", "extcommunity": "community_list", "as-path": "as_path_list",
+    "policy": "route_map",
+}  # fmt: skip
 """Words of a condition before the name of a list, and its kind."""
 _OTHERS = (
     (

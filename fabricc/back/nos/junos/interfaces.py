@@ -343,6 +343,9 @@ def _put_unit(
     for family, stored in families.items():
         _put_strange(document, family, stored)
         addresses = _order_addresses(stored)
+        words.put_refused(
+            document, f"{name} {family} mtu", stored.values.get("mtu", ("", 0)), *words.MTU_RANGE
+        )
         if (
             (mtu := stored.values.get("mtu"))
             and family_mtu

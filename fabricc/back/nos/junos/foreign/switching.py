@@ -81,11 +81,17 @@ def state(document: Document, scope: Scope) -> dict[str, int]:
 def finish(document: Document, ids: Mapping[str, int]) -> None:
     """State which VLANs ports bridge, by the numbers of all VLANs, spanning tree, and the pair that shares bundles."""
     direct: dict[str, dict[str, int]] = {}
+    interfaces = document.scope.each("interface")
     for scope in (document.scope, *document.scope.each("instance").values()):
         for name, vlan in scope.each("vlan").items():
             for port, (_, line) in vlan.table("ports").items():
                 direct.setdefault(str(port), {})[str(name)] = line
-    for name, interface in document.scope.each("interface").items():
+            gateway, line = vlan.values.get("gateway", ("", 0))
+            base, _, tail = str(gateway).partition(".")
+            there = interfaces[base].each("unit") if base in interfaces else {}
+            if gateway and interfaces and int(tail or 0) not in there:
+                document.put(f"unread[{gateway} of VLAN {name}]", "`interfaces` has no such unit", line)
+    for name, interface in interfaces.items():
         for number, unit in interface.each("unit").items():
             port = str(name) if number == 0 else f"{name}.{number}"
             for bridge in unit.each("bridge").values():
