@@ -325,6 +325,8 @@ WORDS = {
     "of a port": ("nxos", "interface Ethernet1/1\n  servce-policy type qos input IN\n", 2, "service-policy"),
     "of a service": ("nxos", "ntp sever 192.0.2.10 use-vrf management\n", 1, "server"),
     "of a statement": ("junos", "protocols {\n bgp {\n  group UP {\n   neigbor 10.0.0.1;\n  }\n }\n}\n", 4, "neighbor"),
+    "that takes no words": ("junos", "set protocols lldp inteface all\n", 1, "interface"),
+    "below a known one": ("junos", "set class-of-service shared-buffer inggress percent 66\n", 1, "ingress"),
 }  # fmt: skip
 SOUND_WORDS = {
     "the beginning of a word": ("nxos", "int Ethernet1/1\n  sh\n  desc to spine\n  no shut\n"),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos
 from fabricc.back.reading import Block, Each, Reader, Row, Topic, block_rows
-from fabricc.back.reading.rows import Rows, words_of_rows
+from fabricc.back.reading.rows import Rows, word_variants, words_of_rows
+from fabricc.back.reading.tree import braces, commands, leaf_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 _ON_LINK = re.compile(r"on-?link", re.IGNORECASE)
 _ADDRESS = re.compile(
@@ -111,17 +113,44 @@ def misspelled_words(
     unread = {(file, line): text for file, line, text in unknown}
     doubtful = [place for place, text in unread.items() if is_doubtful(system, text)]
     doubtful += sorted(place for place in loose if place not in unread)
+    trees = dict[str, dict[int, list[str]]]()
     for file, line in doubtful[:_MOST_TRIED]:
         lines, strictly = files.get(file, "").split("\n")[:line], (file, line) in loose
         if system in _INDENTED:
             above = _lines_above(lines) if len(lines) == line else []
-            if not any((file, at) in unread for at in above):
-                around = tuple(lines[at - 1].strip() for at in above)
-                if found := _misspelled_in_block(system, around, lines[-1].strip(), strictly):
-                    yield file, Misspelling(line, *found)
-        elif not strictly and (found := _misspelled_in_path(unread[file, line])):
-            within = (at for at in range(len(lines), 0, -1) if found[0] in lines[at - 1].split())
-            yield file, Misspelling(next(within, line), *found)
+            around = _joined(lines, above)
+            heads = any((file, at) in unread for at in above)
+            if not heads and (found := _misspelled_in_block(system, around, lines[-1].strip(), strictly)):
+                yield file, Misspelling(line, *found)
+            continue
+        if strictly and file not in trees:
+            trees[file] = _statements_by_line(files.get(file, ""))
+        texts = trees[file].get(line, ()) if strictly else (unread[file, line],)
+        for text in texts:
+            words = (
+                _misspelled_in_block(system, "", f"set {text}", True)
+                if strictly
+                else _misspelled_in_path(text)
+            )
+            if words:
+                split = (_BRACES.sub(" ", each).split() for each in reversed(lines))
+                up = next((at for at, each in enumerate(split) if words[0] in each), 0)
+                yield file, Misspelling(line - up, *words)
+
+
+_BRACES = re.compile(r"[][{};]")
+
+
+def _statements_by_line(text: str) -> dict[int, list[str]]:
+    """Return the statements of Junos by line."""
+    found: dict[int, list[str]] = {}
+    tree = commands(text) if _SET.search(text) else braces(text)
+    for line, words in leaf_statements(tree.nodes):
+        found.setdefault(line, []).append(words)
+    return found
+
+
+_SET = re.compile(r"^set ", re.MULTILINE)
 
 
 @lru_cache(1 << 12)
@@ -132,10 +161,12 @@ def _misspelled_in_path(text: str) -> tuple[str, str] | None:
     """
     known, first = _words_of("junos")
     words = text.split()
+    if found := _misspelled_in_block("junos", "", f"set {text}", False):
+        return found
     for at, word in enumerate(words):
         among = known if at else first
         if _WORD.fullmatch(word) and word not in among and not (at and _NAMING.fullmatch(words[at - 1])):
-            right = next((each for each in sorted(_variants(word)) if each in among), None)
+            right = next((each for each in sorted(word_variants(word)) if each in among), None)
             return (word, right) if right else None
     return None
 
@@ -158,48 +189,54 @@ def _lines_above(lines: list[str]) -> list[int]:
     return found
 
 
+def _joined(lines: list[str], above: list[int]) -> str:
+    """Return the text of lines that open blocks in each other."""
+    return "\n".join(f"{' ' * depth}{lines[at - 1].strip()}" for depth, at in enumerate(above))
+
+
 @lru_cache(1 << 12)
 def is_doubtful(system: str, text: str) -> bool:
     """Return whether a word of a text may stand for one of a system."""
-    if system == "junos":
-        return _misspelled_in_path(text) is not None
-    return system in _INDENTED and any(_candidates(system, word) for word in text.split())
+    if system == "junos" and _misspelled_in_path(text):
+        return True
+    known = _row_readers(system)[-1] if system in (*_INDENTED, "junos") else frozenset()
+    return any(_words_like(word, known) for word in text.split() if known)
 
 
 @lru_cache(1 << 12)
-def _candidates(system: str, word: str) -> tuple[str, ...]:
-    """Return the words of a system that a word may stand for, none where it is one."""
-    known = _row_readers(system)[-1]
-    if not _SHORT_WORD.fullmatch(word) or word in known:
+def _words_like(word: str, known: frozenset[str]) -> tuple[str, ...]:
+    """Return the known words that differ in one letter or in two exchanged ones, and the most similar others."""
+    if word in known or not _SHORT_WORD.fullmatch(word):
         return ()
-    return tuple(sorted(known.intersection(_variants(word))))
+    near = near_words(word, known, 2, _LIKENESS) if len(word) >= _SHORTEST else []
+    return tuple(dict.fromkeys((*sorted(known.intersection(word_variants(word))), *near)))
 
 
 @lru_cache(1 << 12)
-def _misspelled_in_block(
-    system: str, above: tuple[str, ...], text: str, strictly: bool
-) -> tuple[str, str] | None:
+def _misspelled_in_block(system: str, above: str, text: str, strictly: bool) -> tuple[str, str] | None:
     """Return a word of a line and the one in its place with which a row reads the line, below those above.
 
-    Strictly: by a row that names each of its words. A word may be the beginning of another one.
+    Strictly: by a row that names each of its words.
     """
     loose, strict, known = _row_readers(system)
-    readers, words = (strict if strictly else loose), text.split()
-    if _is_read(readers, above, words):
-        return None
+    return _replaced_word(strict if strictly else loose, known, (above,), text)
+
+
+def _replaced_word(
+    readers: tuple[Reader, ...], known: frozenset[str], blocks: tuple[str, ...], text: str
+) -> tuple[str, str] | None:
+    """Return a word and the one in its place with which a reader reads a line in a block; see `Misspelling`.
+
+    A word with which it reads the line as the beginning of a longer one is none. Blocks that know the line are others.
+    """
+    words = text.split()
+    blocks = tuple(each for each in blocks if not _is_read(readers, (each,), words))
     for at, word in enumerate(words):
-        meant = _candidates(system, word)
+        meant = _words_like(word, known)
         longer = [each for each in known if each.startswith(word)] if meant else []
-        right = next(
-            (
-                each
-                for each in (*longer, *meant)
-                if _is_read(readers, above, [*words[:at], each, *words[at + 1 :]])
-            ),
-            "",
-        )
-        if right:
-            return None if right in longer else (word, right)
+        for each in (*longer, *meant):
+            if _is_read(readers, blocks, [*words[:at], each, *words[at + 1 :]]):
+                return None if each in longer else (word, each)
     return None
 
 
@@ -218,21 +255,18 @@ def wrong_numbers(
     for file, line in tried:
         lines = files.get(file, "").split("\n")[:line]
         above = _lines_above(lines) if len(lines) == line else []
-        if not any((file, at) in unread for at in above):
-            around = tuple(lines[at - 1].strip() for at in above)
-            if found := _number_out_of_range(system, around, lines[-1].strip()):
-                yield file, Misspelling(line, *found)
+        heads, around = any((file, at) in unread for at in above), _joined(lines, above)
+        if not heads and (found := _number_out_of_range(system, around, lines[-1].strip())):
+            yield file, Misspelling(line, *found)
 
 
-def _number_out_of_range(system: str, above: tuple[str, ...], text: str) -> tuple[str, str] | None:
+def _number_out_of_range(system: str, above: str, text: str) -> tuple[str, str] | None:
     """Return a number of a line, and its beginning with which a row reads the line below others."""
-    if _reads_like(
-        system, tuple(_DIGITS.sub(_usual_number, each) for each in above), _DIGITS.sub(_usual_number, text)
-    ):
+    if _reads_like(system, _DIGITS.sub(_usual_number, above), _DIGITS.sub(_usual_number, text)):
         readers = _row_readers(system)[0]
         for match in _NUMBER.finditer(text):
             shorter = f"{text[: match.end() - 1]}{text[match.end() :]}"
-            if _is_read(readers, above, shorter.split()) and not _is_read(readers, above, text.split()):
+            if _is_read(readers, (above,), shorter.split()) and not _is_read(readers, (above,), text.split()):
                 return match[0], match[0][:-1]
     return None
 
@@ -243,16 +277,19 @@ def _usual_number(match: re.Match[str]) -> str:
 
 
 @lru_cache(1 << 12)
-def _reads_like(system: str, above: tuple[str, ...], text: str) -> bool:
+def _reads_like(system: str, above: str, text: str) -> bool:
     """Return whether a row reads a line with other numbers."""
-    return _is_read(_row_readers(system)[0], above, text.split())
+    return _is_read(_row_readers(system)[0], (above,), text.split())
 
 
-def _is_read(readers: tuple[Reader, ...], above: tuple[str, ...], words: list[str]) -> bool:
-    """Return whether a row matches a line below others."""
-    text = "\n".join(f"{' ' * at}{line}" for at, line in enumerate((*above, " ".join(words))))
-    last = len(above) + 1
-    return any(all(line != last for _, line, _ in each.read({"": text}).unknown) for each in readers)
+def _is_read(readers: tuple[Reader, ...], blocks: tuple[str, ...], words: list[str]) -> bool:
+    """Return whether a row matches a line below one of the blocks."""
+    for block in blocks:
+        depth = block.count("\n") + 1 if block else 0
+        text = f"{block}\n{' ' * depth}{' '.join(words)}\n" if block else " ".join(words)
+        if any(all(line != depth + 1 for _, line, _ in each.read({"": text}).unknown) for each in readers):
+            return True
+    return False
 
 
 @cache
@@ -260,9 +297,17 @@ def _row_readers(system: str) -> tuple[tuple[Reader, ...], tuple[Reader, ...], f
     """Return the readers of a system without what follows from several lines, those of strict rows, and all words."""
     back_end = nos.load(system)
     readers: list[Reader] = [each for name in _READERS if (each := getattr(back_end, name, None))]
-    loose = tuple(Reader([Topic(topic.rows) for topic in each.topics], each.types) for each in readers)
-    strict = Reader([Topic(_strict_rows(topic.rows)) for topic in readers[0].topics], readers[0].types)
+    strict = _rows_alone(readers[0], _strict_rows)
+    loose = tuple(_rows_alone(each, block_rows) for each in readers)
     return loose, (strict,), frozenset().union(*map(_read_words, loose))
+
+
+def _rows_alone(reader: Reader, of: Callable[[Rows], Sequence[Row]]) -> Reader:
+    """Return a reader of some of the rows, without what follows from several lines."""
+    return Reader([Topic(of(topic.rows)) for topic in reader.topics], reader.types, reader.tree)
+
+
+_ANY_WORDS = ("<rest>", "<below>", "...")
 
 
 def _strict_rows(rows: Rows) -> list[Row]:
@@ -270,24 +315,11 @@ def _strict_rows(rows: Rows) -> list[Row]:
     return [
         row._replace(rows=partial(_strict_rows, row.rows)) if isinstance(row, Block | Each) else row
         for row in block_rows(rows)
-        if "<rest>" not in row.pattern and "..." not in row.pattern
+        if not any(each in row.pattern for each in _ANY_WORDS)
     ]
 
 
 _READERS = ("reader", "ignorable_reader")
-
-
-def _variants(word: str) -> Iterator[str]:
-    """Yield the words that differ from one by one letter, or by two neighboring letters in the other order."""
-    letters = "abcdefghijklmnopqrstuvwxyz-"
-    for at in range(len(word) + 1):
-        start, rest = word[:at], word[at:]
-        yield from (f"{start}{letter}{rest}" for letter in letters)
-        if rest:
-            yield start + rest[1:]
-            yield from (f"{start}{letter}{rest[1:]}" for letter in letters)
-        if len(rest) > 1:
-            yield f"{start}{rest[1]}{rest[0]}{rest[2:]}"
 
 
 @cache
@@ -400,21 +432,14 @@ def find_misspellings(
         file: its name.
         unknown: file, line and text of what no row reads.
     """
-    for name, line, text in unknown:
-        if name == file and (found := _find_misspelling(reader, blocks, text)):
+    known = _read_words(reader)
+    mine = ((line, text) for name, line, text in unknown if name == file)
+    doubtful = ((line, text) for line, text in mine if any(_words_like(word, known) for word in text.split()))
+    for line, text in islice(doubtful, _MOST_TRIED):
+        if found := _find_misspelling(reader, blocks, text):
             yield Misspelling(line, *found)
 
 
 @lru_cache(1 << 10)
 def _find_misspelling(reader: Reader, blocks: tuple[str, ...], text: str) -> tuple[str, str] | None:
-    known = _read_words(reader)
-    words = text.split()
-    for at, word in enumerate(words):
-        near = near_words(word, known, 2, _LIKENESS) if len(word) >= _SHORTEST else []
-        if near and any(each.startswith(word) for each in known):
-            continue
-        for meant in near:
-            line = " ".join((*words[:at], meant, *words[at + 1 :]))
-            if any(not reader.read({"": f"{block}\n{line}\n"}).unknown for block in blocks):
-                return word, meant
-    return None
+    return _replaced_word((reader,), _read_words(reader), blocks, text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -265,6 +265,19 @@ def words_of_rows(rows: Iterable[Row]) -> frozenset[str]:
 _CAPTURE = re.compile(r"<[^>|]*>")
 """A capture of words that no row names."""
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w.-]*")
+
+
+def word_variants(word: str) -> Iterator[str]:
+    """Yield the words that differ from one by one letter, or by two neighboring letters in the other order."""
+    letters = "abcdefghijklmnopqrstuvwxyz-_"
+    for at in range(len(word) + 1):
+        start, rest = word[:at], word[at:]
+        yield from (f"{start}{letter}{rest}" for letter in letters)
+        if rest:
+            yield start + rest[1:]
+            yield from (f"{start}{letter}{rest[1:]}" for letter in letters)
+        if len(rest) > 1:
+            yield f"{start}{rest[1]}{rest[0]}{rest[2:]}"
 
 
 def block_rows(rows: Rows) -> Sequence[Row]:

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back.reading.rows import word_variants
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.documents.document import clip
 from fabricc.base.installation import load_package_yaml
@@ -189,8 +190,10 @@ def unread_tables(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str
 
 
 _STRANGE = re.compile(r"table (\w+)|(\w+)\|(\S+) (\S+): .*", re.DOTALL)
+_SHORT = 4
+"""Letters of the name of a table that may be another one with one letter exchanged, `ZTP` for `NTP`."""
 _ALIKE = 0.88
-"""How much of a misspelled name is right, at least."""
+"""How much of a misspelled name is right, at least, where more than a letter is wrong."""
 
 
 def explain_misspelled(text: str, tables: Mapping[str, Any]) -> tuple[str, str]:
@@ -214,7 +217,9 @@ def _resembled(table: str, field: str) -> str:
     every = {**known.found, **known.tables}
     names = {each for one in every.get(table, ()) for each in one.fields or ()} if field else {*every}
     folded = {each.casefold(): each for each in names}
-    near = get_close_matches((field or table).casefold(), folded, 1, _ALIKE)
+    name = (field or table).casefold()
+    one_letter = {*word_variants(name)} if field or len(name) > _SHORT else set()
+    near = sorted(folded.keys() & one_letter) or get_close_matches(name, folded, 1, _ALIKE)
     return folded[near[0]] if near else ""
 
 
