@@ -14,6 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import first_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import HOSTS, HostRule
@@ -351,8 +352,25 @@ def _parameters(statement: Statement) -> Iterator[Fault]:
             yield Fault((path,), message, "Use the default of the NIC.")
 
 
+def _misspelled_keys(statement: Statement) -> Iterator[Fault]:
+    """Find keys of files that their program does not know, and that are nearly one that it does."""
+    device = statement.device
+    unread = [(file, line, text) for file, line, text in device.unknown]
+    unread += [
+        (*statement.lines[path], f"{first_key(path)} =" if path[0] == "s" else f"{path.rpartition('/')[2]} =")
+        for begins in ("sysctl[", "limit[")
+        for path in statement.facts_below(begins)
+        if path in statement.lines
+    ]
+    for file, line, text in unread:
+        if found := host_files.similar_key(file, text):
+            message = f"nothing reads `{found[0]}` in {file}"
+            remedy = f"Write `{found[1]}` if that is meant."
+            yield Fault((), message, remedy, line=(file, line))
+
+
 _SEARCHES = (
-    _classes, _notifications, _congestion, _devices,
+    _classes, _notifications, _congestion, _devices, _misspelled_keys,
 )  # fmt: skip
 
 RULES = (HostRule(SETTING, HOSTS, find_host_settings),)

@@ -32,6 +32,10 @@ NAMES, LINK, MODULES, SERVICES = (
 HOST = "gpu001-01"
 FAULTS = [
     (NETPLAN, r"mtu: 9000", "mtu: 1500"),
+    (NETPLAN, r"mtu: 9000", "mtuu: 9000"),
+    (NCCL, r"NCCL_IB_HCA", "NCCL_IB_HAC"),
+    (UNIT, r"BindsTo", "BindTo"),
+    (LIMITS, r"memlock", "memlok"),
     (NETPLAN, r"dhcp4: false", "dhcp4: true"),
     (NETPLAN, r"accept-ra: false", "accept-ra: true"),
     (NETPLAN, r'- to: "10.0.0.0/10"', '- to: "10.0.0.0/27"'),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services, words
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.nics import GPUS
-from fabricc.back.hosts.words import mark_path
+from fabricc.back.hosts.words import mark_path, similar_key
 from fabricc.fabric.facts import Facts, Reading
 from fabricc.fabric.vocabulary import Vocabulary, neutral_vocabulary
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.back.hosts.words import Reader, Topic
     from fabricc.fabric.model import Host
 
-__all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render", "vocabulary"]
+__all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render", "similar_key", "vocabulary"]
 
 _TOPICS: tuple[Topic, ...] = (interfaces, qos, services, nccl)
 _OF_PORTS: tuple[Topic, ...] = (interfaces, qos)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Protocol
 
+from fabricc.back.reading.rows import word_variants
 from fabricc.base.installation import data_folder
 from fabricc.base.numbers import is_number
 
@@ -168,6 +170,68 @@ def fill_template(text: str, /, **values: str | int) -> str:
         KeyError: it names a value that is not given.
     """
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+
+
+_KEYS = {
+    "etc/netplan/*": (
+        "network version renderer ethernets bonds bridges vlans match set-name macaddress driver mtu addresses dhcp4"
+        " dhcp6 accept-ra optional routes routing-policy via from table metric priority nameservers search link-local"
+        " gateway4 gateway6 parameters interfaces mode on-link scope type activation-mode ignore-carrier mark"
+        " dhcp-identifier wakeonlan critical emit-lldp vrfs tunnels dummy-devices label lifetime ipv6-privacy"
+    ),
+    "etc/systemd/network/*": (
+        "Name MACAddress Path Driver Type Address Gateway DHCP LinkLocalAddressing IPv6AcceptRA Destination Table"
+        " Metric PreferredSource Scope From To Priority IncomingInterface OutgoingInterface MTUBytes VLAN Bridge Bond"
+        " RequiredForOnline ConfigureWithoutCarrier IgnoreCarrierLoss KeepConfiguration Domains LLDP EmitLLDP VRF"
+        " OriginalName NamePolicy AlternativeName Description ActivationPolicy GatewayOnLink Family Label VXLAN"
+    ),
+    "etc/systemd/system/*": (
+        "Description BindsTo After Before Wants Requires PartOf Conflicts Type ExecStart ExecStartPre ExecStop"
+        " RemainAfterExit WantedBy RequiredBy Restart User Group Environment TimeoutStartSec LimitMEMLOCK"
+        " ConditionPathExists DefaultDependencies Documentation"
+    ),
+    "etc/NetworkManager/*": (
+        "id uuid type interface-name autoconnect autoconnect-priority mtu method never-default address1 address2"
+        " route1 route1_options route2 route2_options routing-rule1 routing-rule2 may-fail gateway dns dns-search"
+        " match-device managed ignore-carrier plugins route-metric route-table addr-gen-mode mac-address"
+        " cloned-mac-address ignore-auto-routes ignore-auto-dns timestamp permissions zone master controller"
+    ),
+    "etc/nccl.conf": (
+        "NCCL_IB_HCA NCCL_IB_TC NCCL_IB_SL NCCL_IB_GID_INDEX NCCL_IB_TIMEOUT NCCL_IB_RETRY_CNT NCCL_IB_DISABLE"
+        " NCCL_IB_QPS_PER_CONNECTION NCCL_IB_SPLIT_DATA_ON_QPS NCCL_IB_ADDR_FAMILY NCCL_IB_ADDR_RANGE"
+        " NCCL_IB_ROCE_VERSION_NUM NCCL_IB_PKEY NCCL_IB_AR_THRESHOLD NCCL_IB_ADAPTIVE_ROUTING NCCL_IB_FIFO_TC"
+        " NCCL_SOCKET_IFNAME NCCL_SOCKET_FAMILY NCCL_CROSS_NIC NCCL_PXN_DISABLE NCCL_NET NCCL_NET_PLUGIN NCCL_DEBUG"
+        " NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE NCCL_NET_GDR_LEVEL NCCL_NET_GDR_READ NCCL_P2P_LEVEL NCCL_ALGO NCCL_PROTO"
+        " NCCL_MIN_NCHANNELS NCCL_MAX_NCHANNELS NCCL_BUFFSIZE NCCL_TOPO_FILE NCCL_IB_PCI_RELAXED_ORDERING"
+    ),
+    "etc/sysctl.d/*": (
+        "arp_ignore arp_announce arp_filter arp_notify rp_filter disable_ipv6 accept_ra forwarding ip_forward"
+        " accept_local autoconf rmem_max wmem_max netdev_max_backlog route_localnet src_valid_mark use_tempaddr"
+        " gc_thresh1 gc_thresh2 gc_thresh3 fib_multipath_hash_policy ignore_routes_with_linkdown"
+    ),
+    "etc/security/limits.d/*": "memlock nofile nproc stack core data fsize rss cpu as priority nice rtprio",
+}  # fmt: skip
+"""Keys of files (netplan(5), systemd.network(5), .unit(5) and .service(5), nm-settings-keyfile(5), the user guide of
+NCCL, the kernel's documentation of ip-sysctl, limits.conf(5)).
+"""
+_SHORTEST_KEY = 4
+
+
+@lru_cache(maxsize=4096)
+def similar_key(file: str, text: str) -> tuple[str, str] | None:
+    """Return the key of a line and the one that it is but for a letter, or for two in the other order; else None."""
+    keys = next((keys.split() for pattern, keys in _KEYS.items() if fnmatchcase(file, pattern)), [])
+    found = _KEY.match(text.strip())
+    known = {each.lower(): each for each in keys}
+    for word in found[1].split(".") if found else ():
+        if len(word) >= _SHORTEST_KEY and word.lower() not in known:
+            near = sorted(known.keys() & {*word_variants(word.lower())} - {f"{word.lower()}s"})
+            if near:
+                return word, known[near[0]]
+    return None
+
+
+_KEY = re.compile(r"(?:- )?([\w.*-]+)\s*[:=]")
 
 
 class Topic(Protocol):
