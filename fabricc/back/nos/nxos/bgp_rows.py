@@ -45,9 +45,8 @@ if TYPE_CHECKING:
 
 
 def _bfd_values(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
-    """Return the one interval of both directions, and what is wanted of the neighbor where that is another."""
-    longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
-    return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
+    """Return the interval of the slower direction, and how many packets may be lost."""
+    return {"bfd/interval_ms": max(interval_ms, again_ms), "bfd/multiplier": multiplier}
 
 
 TYPES: Types = {
