@@ -316,6 +316,17 @@ def test_a_misspelled_name_is_found_where_it_is(old: str, new: str, line: str) -
     assert ("FAB9060", line) in audit_texts({"tor1": NAMES.replace(old, new)}, "eos")
 
 
+def test_a_policy_that_a_later_line_replaces_is_found() -> None:
+    line = "neighbor UPSTREAM route-map FROM-UPSTREAM in"
+    other = NAMES.replace(line, f"{line}\n   neighbor UPSTREAM route-map OTHER in")
+    for text, found in (
+        (NAMES, False),
+        (other, True),
+        (other.replace("OTHER in", "FROM-UPSTREAM out"), False),
+    ):
+        assert (("FAB9060", line) in audit_texts({"tor1": text}, "eos")) is found
+
+
 @pytest.mark.parametrize(
     ("system", "line", "wrong"),
     [
