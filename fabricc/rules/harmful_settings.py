@@ -351,15 +351,18 @@ def _closed_redistribution(statement: Statement, _: Sessions) -> Iterator[Findin
             )
 
 
-_TWO = ("/31", "/32")
+_TWO, _SMALL = ("/31", "/32"), 29
+"""Lengths of subnets without such addresses, and the smallest one of links: Linux lets gateways of VLANs have them."""
 
 
 def _reserved_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report ports with the first or the last address of a subnet, which stand for all of it (RFC 1122, 3.2.1.3)."""
+    """Report ports with the first or the last address of a link, which stand for all of it (RFC 1122, 3.2.1.3)."""
     for port, texts in statement.addresses.items():
         for text in texts:
             net = None if ":" in text or text.endswith(_TWO) else parse_network(text)
-            if net and text.partition("/")[0] in map(str, (net.network_address, net.broadcast_address)):
+            if net is None or net.prefixlen < _SMALL:
+                continue
+            if text.partition("/")[0] in map(str, (net.network_address, net.broadcast_address)):
                 message = (
                     f"{statement.name} {port}: {text} is the address of the subnet itself, or of all in it"
                 )
