@@ -409,7 +409,8 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
         value: Value = format_boolean(row is not None and watched)
         if row and reference and fields_of(row) != fields_of(reference):
             value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))
-        line = line_of(bindings[name], "pfcwd_sw_enable") if row else bindings[name].line
+        enabled = "pfcwd_sw_enable" if "pfcwd_sw_enable" in bindings[name].values else "pfc_enable"
+        line = line_of(bindings[name], enabled)
         if row and reference and watched:
             odd = (each for each in row.values if value_of(row, each) != value_of(reference, each))
             line = line_of(row, next(odd, ""))
