@@ -63,6 +63,8 @@ def known_exceptions(name: str, nos: str) -> set[str]:
     if release_numbers(model.support[nos]) > release_numbers(back_ends.load(nos).releases[-1]):
         codes.add("FAB5653")
     if nos == "sonic":
+        if max(use.speed_gbps for group in model.cages for use in group.breakouts) > MOST_GBPS:
+            codes.add("FAB5302")
         own = model.nos[nos].get("sku", {}).get("lookup")
         tables = {row.table for row in model.buffers.rows if row.speed_gbps in fastest_ports(model)}
         if own and tables != {own}:
@@ -70,6 +72,8 @@ def known_exceptions(name: str, nos: str) -> set[str]:
     return codes
 
 
+MOST_GBPS = 800
+"""Of a port in the models of SONiC 202505."""
 FIRST = {(MODELS[name].asic_family, nos): (name, nos) for name, nos in reversed(CASES)}.values()
 """The first model of each family of ASICs on each system; in the long run all of them."""
 

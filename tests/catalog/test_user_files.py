@@ -192,7 +192,7 @@ hosts:
         (VARIANT + "        lanes: 0-7 8-15\n", "FAB2106", 16, "2 lane lists for 32"),
         (VARIANT + "        lanes: 0-99999 8-15\n", "FAB2106", 4, "0-99999"),
         (
-            "switches:\n  a: {extends: ds4100, nos: {sonic: {hwsku: X, assumed: true}}}\n",
+            "switches:\n  a: {extends: 7060xe7-64ps, nos: {sonic: {hwsku: X, assumed: true}}}\n",
             "FAB2103",
             2,
             "`lanes`",
@@ -209,7 +209,7 @@ hosts:
             2,
             "port",
         ),
-        ("switches: {}\nswitches: {}\n", "FAB2102", 2, "twice"),
+        ("switches: {}\nswitches: {}\n", "FAB2102", 2, "duplicate key"),
         ("a: &a [1]\nb: *a\n", "FAB2102", 2, "aliases"),
         ("switches:\n\t- a\n", "FAB2102", 2, "YAML"),
         ("sources: {a: !!python/name:os.system x}\n", "FAB2102", 1, "tag"),

@@ -250,6 +250,8 @@ def _is_plain(coordinates: Coordinates) -> bool:
     if not all(0 < int(asn) < 1 << 32 for asn in {*coordinates.asns}):
         return False
     addresses = {*coordinates.addresses} - {""}
+    if "0.0.0.0" in addresses:  # has a meaning of its own wherever it stands
+        return False
     six = [each for each in addresses if ":" in each]
     try:
         all(map(inet_pton, repeat(AF_INET), addresses.difference(six)))
