@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.frr import read_daemons, read_frr_conf
 from fabricc.back.nos.management import state_isolation
-from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
+from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Topic
 from fabricc.base.numbers import is_number, natural_key
 from fabricc.fabric.vocabulary import port_paths
 
@@ -88,7 +88,7 @@ _LINES: tuple[Row, ...] = (
 """Lines of an interface."""
 _ROWS: tuple[Row, ...] = (
     Entry("(auto|allow-hotplug) <word>...", "auto", "true"),
-    Silent("(source|source-directory) <rest>"),
+    Keep("(source|source-directory) <rest>", "source"),
     Block("iface <word>", "iface", _LINES),
     Block("iface <word> inet (static|manual|loopback)", "iface", _LINES),
     Block("iface <word> inet6 (static|manual|loopback|auto)", "iface", _LINES),
@@ -109,6 +109,11 @@ def _finish_interfaces(document: Document) -> None:
     interfaces = {str(name): each for name, each in scope.each("iface").items()}
     for name, each in interfaces.items():
         _finish_interface(document, name, each, name in automatic or name == "lo")
+    known = {*interfaces, "lo"}
+    for key, (_, line) in scope.table("auto").items() if "source" not in scope.values else ():
+        for name in expand_members(str(key)):
+            if name not in known and _NAME.fullmatch(name):
+                document.put(f"unread[auto {name}]", "no `iface` has this name", line)
     for each in interfaces.values():
         for key, (_, line) in each.table("ports").items():
             for member in expand_members(str(key)):
@@ -145,6 +150,10 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
     kind = next((kind for key, kind in _KINDS if key in values or each.table(key)), "")
     if kind:
         document.put(paths["kind"], kind, each.line)
+    if name == _MANAGEMENT and document.reading.facts[paths["enabled"]] == "false":
+        document.put("management/enabled", "false", each.line)
+    if name == _MANAGEMENT:
+        document.put_kept("management/gateway", values, "setting[gateway]")
     own = "loopback/" if name == "lo" else "management/" if name == _MANAGEMENT else paths.prefix
     for address, (_, line) in each.table("addresses").items():
         leaf = "address" if own == "management/" else "ipv6" if ":" in str(address) else "ipv4"
@@ -177,6 +186,7 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         document.put(f"vrf[{name}]", "present", each.line)
 
 
+_NAME = re.compile(r"[\w.-]+")
 _TAKES_DOWN = re.compile(r"\bip link set (?:dev )?\S+ down\b|\bifconfig \S+ down\b")
 """Commands after the start of an interface that take it down again."""
 _LEAVES = frozenset({

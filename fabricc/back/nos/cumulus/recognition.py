@@ -45,13 +45,13 @@ _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\
 def takes(path: str, text: str) -> collected.FileMatch | None:
     """Recognize NVUE's start-up file, the tree of its API, `nv set` commands, and the files below NVUE.
 
-    A file of FRR belongs to this system if another file of this system is in the same place.
+    A file of FRR or ifupdown2 belongs to this system if another file of this system is in the same place.
     """
     name = path.rpartition("/")[2]
     if name in (flat.FEATURES, flat.INFRA) or (name == flat.HASHING and "hash" in text):
         return collected.FileMatch(name, 99)
     if frr.is_ifupdown(text):
-        return collected.FileMatch(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
+        return collected.FileMatch(flat.INTERFACES, 99 if _OWN_INTERFACES.search(text) else 2)
     if (routing := frr.takes(path, text)) and routing.file in (flat.ROUTING, flat.DAEMONS):
         return collected.FileMatch(routing.file, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):

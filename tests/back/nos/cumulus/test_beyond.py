@@ -264,11 +264,15 @@ def test_daemons_and_hashing_are_read_beside_frr_conf() -> None:
         ("    address 192.0.2.21/24\n    vrf other\n", "management/isolated", "false"),
         ("    address 192.0.2.21/24\n", "management/isolated", "false"),
         ("    post-up ip link set $IFACE down\n", "interface[eth0]/enabled", "false"),
+        ("    address 192.0.2.21/24\n    gateway 192.0.2.1\n", "management/gateway", "192.0.2.1"),
+        ("iface swp1\nauto swp2\n", "unread[auto swp2]", "no `iface` has this name"),
     ],
 )
 def test_interfaces_show_isolation_and_commands(lines: str, path: str, value: str) -> None:
     text = f"auto mgmt\niface mgmt\n    vrf-table auto\nauto eth0\niface eth0\n{lines}"
     assert CUMULUS.read({"interfaces": text}).facts[path] == value
+    shut = CUMULUS.read({"interfaces": text.replace("auto eth0", "")}).facts
+    assert shut["management/enabled"] == "false"
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")
@@ -313,4 +317,6 @@ def test_frr_conf_next_to_cumulus_files_belongs_to_the_same_switch() -> None:
     assert routing
     assert routing.weight > claims["frr.conf"].weight >= routing.weight / 2  # type: ignore[union-attr]
     plain = "auto swp1\niface swp1\n    address 10.0.0.0/31\nauto swp2\niface swp2\n"
-    assert CUMULUS.found.takes("leaf1/interfaces", plain) is None
+    others, own = frr.takes("leaf1/interfaces", plain), CUMULUS.found.takes("leaf1/interfaces", plain)
+    assert others
+    assert others.weight > own.weight >= others.weight / 2  # type: ignore[union-attr]
