@@ -94,6 +94,18 @@ NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "SSH is shut before it is open": ("FAB9674", "deny: {}", replace(r"'30':(\n +action:\n +deny)", r"'5':\1", file="startup.yaml")),
     "an open list": ("FAB9671", "permit: {}", replace(r"('30':\n +action:\n +)deny", r"\1permit", file="startup.yaml")),
     "unclassified packets": ("FAB9607", "port-default-sp: 3", replace("port-default-sp: 0", "port-default-sp: 3", file="startup.yaml")),
+    "a rule without an action": ("FAB9060", "'30':", replace(r"('30':\n) +action:\n +deny: \{\}\n", r"\1", file="startup.yaml")),
+    "ports of another protocol": ("FAB9060", "protocol: udp", replace(r"protocol: tcp(\n +tcp:)", r"protocol: udp\1", file="startup.yaml")),
+    "SSH over UDP": ("FAB9674", "protocol: udp", replace(r"protocol: tcp(\n +source-ip: 192)", r"protocol: udp\1", file="startup.yaml")),
+    "an undefined list of the control plane": ("FAB9060", "FABRICC-ACCESS:", replace(r"^      FABRICC-ACCESS:\n        rule", "      GATE:\n        rule", file="startup.yaml")),
+    "a list of another kind": ("FAB9605", "ip-prefix-list: FABRICC-ACCESS", replace("ip-prefix-list: FABRIC-V4", "ip-prefix-list: FABRICC-ACCESS", file="startup.yaml", count=1)),
+    "a rule that matches nothing": ("FAB9060", "'20':", replace(r"(          FABRIC-V4:\n(?:.*\n)*?              '20':\n +action: permit\n) +match:\n(?:                  .*\n)+", r"\1", file="startup.yaml")),
+    "a redistribution without a rule": ("FAB9664", "CONNECTED:", replace(r"(          CONNECTED:\n            rule:)\n(?:              .*\n)+", r"\1 {}\n", file="startup.yaml")),
+    "a prefix that is too long": ("FAB9060", "/320", replace(r"(10\.128\.0\.0/32)(: \{\})", r"\g<1>0\2", file="startup.yaml", count=1)),
+    "a number out of range": ("FAB9060", "detect-multiplier: 1", replace("detect-multiplier: 3", "detect-multiplier: 1", file="startup.yaml")),
+    "a neighbor twice": ("FAB9060", "10.64.0.0:", replace(r"10\.64\.0\.2:", "10.64.0.0:", file="startup.yaml")),
+    "an undefined peer group": ("FAB9605", "peer-group: NOBODY", replace("peer-group: UPSTREAM", "peer-group: NOBODY", file="startup.yaml")),
+    "no address of management": ("FAB9674", "gateway:", replace(r"^(      eth0:\n        ip:\n) +address:\n.*\n", r"\1", file="startup.yaml")),
 }  # fmt: skip
 """The same of NVUE's file."""
 

@@ -103,6 +103,10 @@ def read(files: Mapping[str, str]) -> Reading:
     if (text := files.get(words.FILE)) is not None:
         release = startup.release_in(startup.parse_startup(text))
         reader(release).read_file(words.FILE, text, reading)
+        for line, fault in startup.parse_startup(text).faults:
+            if key := fault.partition("duplicate key: ")[2]:
+                path = f"unread[{key} in line {line}]"
+                reading.put(path, "the file has the key twice, and one replaces the other", words.FILE, line)
         if any(not isinstance(each, Unplanned) for each in reading.unknown):
             consumers.state_misspelled(reading, _known_keys(release))
         beyond.read_again(text, words.FILE, reading)

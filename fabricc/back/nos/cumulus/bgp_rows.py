@@ -337,13 +337,18 @@ class _Bgp(File):
             self.near(group["families"][1], prefix + "ttl_security_hops")
         elif "group" in values:
             self.reject(values["group"][1])
+            self.put(prefix + "group", *values["group"])
             self.missing(above, f"peer-group {values['group'][0]} is not defined")
 
     def _put_lists(self) -> None:
         for name, scope in table_entries_at(self.policy, "prefix-list").items():
             rules = sorted(table_entries_at(scope, "rule").items())
             text = ""
-            for place, (_, rule) in enumerate(rules):
+            for number, rule in rules:
+                if not table_entries_at(rule, "match"):
+                    self.put(f"unread[prefix-list {name} rule {number}]", "it matches nothing", rule.line)
+            matching = [rule for _, rule in rules if table_entries_at(rule, "match")]
+            for place, rule in enumerate(matching):
                 text, line = self._prefix_rule(f"prefix_list[{name}]/{place}/", rule)
                 self.put(f"prefix_list[{name}]/{place}", text, line)
             self.put(f"prefix_list[{name}]/rules", len(rules), scope.line)
@@ -357,6 +362,8 @@ class _Bgp(File):
             self.put(f"community_list[{name}]/rules", len(listed), scope.line)
             for rule in listed.values():
                 communities = rule.table("communities")
+                if not communities:
+                    self.put(f"unread[community-list {name}]", "a rule of it matches nothing", rule.line)
                 line = next((line for _, line in communities.values()), rule.line)
                 self.agree(f"community_list[{name}]", " ".join(sorted(map(str, communities))), line)
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.startup import expand_members, parse_startup
-from fabricc.back.nos.cumulus.words import GLOBAL
+from fabricc.back.nos.cumulus.words import CONTROL_PLANE_LISTS, GLOBAL
 from fabricc.back.reading import Block, block_rows
 from fabricc.back.reading.tree import find_node
 from fabricc.base.values import dataclass
@@ -33,6 +33,7 @@ _UNREAD_KEYS = frozenset({
 """Keys of NVUE's object model that no row knows and that look like one which a row knows."""
 _LETTERS, _ALIKE = 4, 0.85
 """Share of two words that is the same, of those that differ in one or two letters."""
+_WITH_PORTS = ("tcp", "udp")
 _SWITCHES = ("enable", "state")
 _OFF = frozenset({"off", "disable", "disabled"})
 
@@ -138,6 +139,29 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
                 contrary = next(tree.find_nodes(need.unless, names), None) if need.unless else None
                 yield path, contrary[1].line if contrary else node.line, need.otherwise
     yield from _unused_profiles(tree)
+    yield from _unusable_lists(tree)
+
+
+def _unusable_lists(tree: _Tree) -> Iterator[tuple[str, int, str]]:
+    """Yield lists of the control plane that are not there or have no rule, and rules of lists that match nothing."""
+    lists = {name: _node_below(node, ("rule",)) for (name,), node in tree.find_nodes("acl/*")}
+    for (name,), node in tree.find_nodes("system/control-plane/acl/*"):
+        rules = lists.get(name)
+        if name in lists and not (rules and rules.children):
+            yield f"acl/{name}", node.line, "the access list has no rule"
+        elif name not in (*lists, *CONTROL_PLANE_LISTS):
+            yield f"system/control-plane/acl/{name}", node.line, "no access list has this name"
+    for name, rules in lists.items():
+        for rule in (rules.children if rules else None) or ():
+            path = f"acl/{name}/rule/{rule.key[0]}"
+            action, match = _node_below(rule, ("action",)), _node_below(rule, ("match", "ip"))
+            if action is None or not _value_words(action):
+                yield path, rule.line, "it has no action"
+            ports = {child.key[0] for child in (match.children if match else None) or ()} & {*_WITH_PORTS}
+            protocol = _node_below(match, ("protocol",)) if match and ports else None
+            if protocol and (words := _value_words(protocol)) <= {*_WITH_PORTS} - ports:
+                what = f"no packet of {min(words)} has ports of {min(ports)}"
+                yield f"{path}/match", protocol.line, what
 
 
 def _unused_profiles(tree: _Tree) -> Iterator[tuple[str, int, str]]:

@@ -341,6 +341,7 @@ def _finish_access(file: File, root: Scope) -> None:
         rules = table_entries_at(access_list, "rule")
         file.put(f"acl[{name}]/rules", len(rules), access_list.line)
         networks: dict[str, int] = {}
+        login, odd = False, 0  # whether a rule permits SSH, and the line by which one about sources does not
         own: set[str] = set()  # protocols in which the switch reaches itself, which every list permits
         closed, early = False, 0  # whether a rule denies SSH, and its line if it is before all that permit it
         # lines of a rule that permits all, and of one that denies other ports than SSH's
@@ -351,18 +352,23 @@ def _finish_access(file: File, root: Scope) -> None:
             path = _RULE.format(name, number)
             permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
             protocol = str(facts.get(path + "protocol", ""))
-            if not (closed or permits or source) and protocol in ("", "tcp"):
-                if _names_login(facts, path):
-                    closed, early = True, 0 if networks else rule.line
-                else:
-                    elsewhere = next(lines[each][1] for each in facts if each.startswith(f"{path}tcp["))
+            denies = not (closed or permits or source)
+            if denies and protocol not in ("", "tcp"):
+                elsewhere = elsewhere or lines[path + "protocol"][1]
+            elif denies and _names_login(facts, path):
+                closed, early = True, 0 if login else odd or lines[path + "action"][1]
+            elif denies:
+                elsewhere = next(lines[each][1] for each in facts if each.startswith(f"{path}tcp["))
             if permits and source == services.ITSELF["ipv4"] and protocol not in own:
                 own.add(protocol)
-            elif permits and source:
+            elif permits and source and protocol in ("", "tcp"):
                 networks.setdefault(source, lines[path + "source"][1])
-            elif permits:
+                login = login or _names_login(facts, path)
+            if not (closed or login) and source != services.ITSELF["ipv4"]:
+                odd = odd or _line_of_fault(file, path, rule, source)
+            if permits and not source:
                 opening = opening or lines[path + "action"][1]
-        if name == services.ACCESS and networks:
+        if name == services.ACCESS and networks and (login or not closed):
             unbound = _find_unbound(root, name, bound, lists)
             other = _find_family(facts, lines, name, networks)
             first = _find_opening(facts, lines, name, rules)
@@ -373,7 +379,10 @@ def _finish_access(file: File, root: Scope) -> None:
             file.put("management/access", *(("", early) if shut and early else (value, line)))
             if shut and not {"", "tcp"} & own:  # the rule of the loopback stands before all others
                 why = f"{name} denies it before it permits {services.ITSELF['ipv4']}"
-                file.put("unread[the API on the loopback]", why, next(iter(rules.values())).line)
+                number, earliest = sorted(rules.items())[0]
+                path = _RULE.format(name, number)
+                line = _line_of_fault(file, path, earliest, services.ITSELF["ipv4"])
+                file.put("unread[the API on the loopback]", why, line)
         elif name != services.ACCESS and closed and name not in bound and services.ACCESS in bound:
             file.put(f"unread[acl/{name}]", "the control plane does not name it", access_list.line)
         elif name == services.ACCESS and early and not _find_unbound(root, name, bound, lists):
@@ -382,6 +391,15 @@ def _finish_access(file: File, root: Scope) -> None:
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
             file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")
+
+
+def _line_of_fault(file: File, path: str, rule: Scope, source: str) -> int:
+    """Return the line by which a rule does not permit SSH to a source: its action, protocol, source or port."""
+    right = {"action": ("permit",), "protocol": ("", "tcp"), "source": (source,)}
+    wrong = [leaf for leaf, values in right.items() if str(file.facts.get(path + leaf, "")) not in values]
+    if not _names_login(file.facts, path):
+        wrong.append(next(each for each in file.facts if each.startswith(f"{path}tcp["))[len(path) :])
+    return next((file.lines[path + leaf][1] for leaf in wrong if path + leaf in file.lines), rule.line)
 
 
 def _find_opening(

@@ -10,7 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.foreign.beyond import list_statements
-from fabricc.back.nos.cumulus.words import CONTROL_PLANE_LISTS, LOOPBACK, OWN_ACCOUNT
+from fabricc.back.nos.cumulus.words import (
+    CONTROL_PLANE_LISTS,
+    LOOPBACK,
+    MTU_RANGE,
+    OWN_ACCOUNT,
+    POLLING_RANGE_MS,
+    ROBUSTNESS_RANGE,
+)
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
@@ -38,6 +45,9 @@ _NOBODY = "0.0.0.0"
 
 def state_idle(text: str, file: str, reading: Reading) -> None:
     """Add a fact for each statement without effect; no plan has one."""
+    for start, subject, why in _impossible_values(text):
+        if (path := f"unread[{subject}]") not in reading.facts:
+            reading.put(path, why, file, text.count("\n", 0, start) + 1)
     finders = [find for words, find in _FINDERS if any(word in text for word in words)]
     if text.count("router-id") > 1 or _ZERO.search(text):
         finders.append(_find_identifiers)
@@ -166,6 +176,27 @@ def _find_paths(lines: _Lines) -> Iterator[tuple[str, str, int]]:
             yield " ".join(words[-3:]), f"NVUE takes {_MOST_PATHS} paths at most", line
 
 
+def _impossible_values(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the places of numbers that NVUE rejects, and of prefixes that are longer than an address."""
+    for match in _NUMBERS.finditer(text):
+        low, high = _RANGES[match[1]]
+        if not low <= int(match[2]) <= high:
+            yield match.start(), f"{match[1]} {match[2]}", f"NVUE takes {low:,} to {high:,}"
+    for match in _PREFIX.finditer(text):
+        if int(match[2]) > (32 if "." in match[1] else 128):
+            yield match.start(), match[0], "an address has fewer bits"
+
+
+_PREFIX = re.compile(r"(?<![\w.:])([\d.]+\.\d+|[\da-f:]*:[\da-f:]*)/(\d{2,})(?![\w/])")
+_RANGES = {
+    "mtu": MTU_RANGE, "switch-priority": (0, 7), "traffic-class": (0, 7), "port-default-sp": (0, 7), "dscp": (0, 63),
+    "memory-percent": (0, 100), "bw-percent": (0, 100), "probability": (0, 100), "max-prefix-len": (0, 128),
+    "min-prefix-len": (0, 128), "detect-multiplier": (2, 255), "min-rx-interval": (50, 60_000),
+    "min-tx-interval": (50, 60_000), "polling-interval": POLLING_RANGE_MS, "robustness": ROBUSTNESS_RANGE,
+    "lanes-per-port": (1, 8),
+}  # fmt: skip
+"""Key -> the least and the largest number that NVUE's object model has for it."""
+_NUMBERS = re.compile(rf"(?<![\w-])({'|'.join(_RANGES)})['\"]?(?::[^\S\n]+| )['\"]?(\d{{1,9}})(?![\w.-])")
 _MANY_PATHS = re.compile(r"\b[ei]bgp:? ['\"]?\d{3,}\b")
 _MOST_PATHS = 256
 _ZERO = re.compile(r"router-id:? ['\"]?0\.0\.0\.0")
