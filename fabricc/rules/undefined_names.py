@@ -17,6 +17,7 @@ from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
+from fabricc.fabric.facts import Unplanned
 from fabricc.facts.paths import outer_key, path_pattern, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.compare import Finding
@@ -98,7 +99,10 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
         for file, text in statement.device.files.items()
     ]
     for kind, name, paths in found:
-        if not any(_occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
+        elsewhere = any(
+            _occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having
+        )
+        if not elsewhere or _is_of_another_kind(statement, name, paths):
             message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or remove the reference."
             yield finding_at(
@@ -280,6 +284,14 @@ def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[s
         near = (each for each in range(line - _AWAY, line + _AWAY + 1) if each in left)
         left.difference_update([*islice(near, 1)])
     return bool(left)
+
+
+def _is_of_another_kind(statement: Statement, name: str, uses: Collection[str]) -> bool:
+    """Return whether a name is defined, but not as what it is used for; lines that are not read may define anything."""
+    key = f"[{name}]"
+    defined = any(key in path for path in statement.rest if path not in uses)
+    unread = (each for each in statement.device.unknown if not isinstance(each, Unplanned))
+    return defined and not any(name in text for _, _, text in unread)
 
 
 def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
