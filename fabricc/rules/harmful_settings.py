@@ -33,6 +33,7 @@ from fabricc.rules.forwarding import IDLE, STILL
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
+from fabricc.rules.summary import CONNECTED
 from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _families_off(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies of sessions with other switches that have no clause: they permit no route."""
+    """Report policies of sessions with other switches, and of redistribution, that have no clause: they permit none."""
     found: dict[str, list[Key]] = {}
     for key, values in sessions_to_switches(statement, sessions):
         for leaf in ("import", "export"):
@@ -147,6 +148,12 @@ def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         remedy = "Add the clause that permits the prefixes of the fabric."
         path = f"route_map[{name}]/rules"
         yield finding_at(REFUSED, statement.device, path, message, "empty policy", Severity.WARNING, remedy)
+    for path, value in statement.facts_below("bgp/r").items():
+        if CONNECTED.fullmatch(path) and statement.rest.get(f"route_map[{value}]/rules") == 0:
+            message = f"{statement.name}: no connected route enters BGP: the policy {value} has no clause"
+            remedy = "Add the clause that permits the subnets of the switch."
+            at = f"route_map[{value}]/rules"
+            yield finding_at(REFUSED, statement.device, at, message, "empty policy", Severity.WARNING, remedy)
 
 
 def _shortened_paths(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
