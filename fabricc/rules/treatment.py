@@ -19,13 +19,14 @@ from fabricc.facts.paths import first_key, outer_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
-from fabricc.rules.protection import BUFFER, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
+from fabricc.rules.protection import BUFFER, HOP, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, PFC, Input, SwitchRule
 from fabricc.rules.undefined_names import UNREAD, find_twin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
@@ -177,8 +178,44 @@ def _misnamed_definitions(statement: Statement, _: Sessions) -> Iterator[Finding
             )
 
 
+_IN_USE = ("ipv4", "ipv6", "switchport", "unnumbered")
+
+
+def _bare_ports_of_hosts(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports without PFC whose description names a host that has PFC at another port of the same speed."""
+    bare = statement.once(_ports_without, lambda: _ports_without(statement))
+    lossless = traffic_classes.lossless_ports(statement) if bare else {}
+    hosts = {_host_of(statement, port) for port in lossless} - {("", None)}
+    if odd := [port for port in bare if _host_of(statement, port) in hosts]:
+        message = (
+            f"{statement.name} {join_words(odd, 2)}: no PFC, which another port of its host has: RDMA drops"
+        )
+        remedy = "Enable PFC on all ports to hosts that run RDMA."
+        paths = [f"{PORT}{odd[0]}]/{leaf}" for leaf in ("pfc", "mtu", "description")]
+        yield finding_at(HOP, statement.device, paths, message, "host without PFC", Severity.WARNING, remedy)
+
+
+def _ports_without(statement: Statement) -> list[str]:
+    """Return the ports in use, but for links to other devices that are known, that have no PFC."""
+    covered = {each for port in traffic_classes.lossless_ports(statement) for each in statement.chain(port)}
+    return [
+        port
+        for port in (statement.open_ports() if covered else ())
+        if covered.isdisjoint(statement.chain(port))
+        and any(leaf in statement.ports[port] for leaf in _IN_USE)
+    ]
+
+
+def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
+    """Return the words before the last one of a description, `host01` of `host01 rail0`, and the speed of the port."""
+    host, _, rail = str(statement.of(port, "description") or "").rpartition(" ")
+    named = host and rail and any(map(str.isdigit, host))
+    return (host, statement.of(port, "speed_gbps")) if named else ("", None)
+
+
 RULES = (
     SwitchRule(UNREAD, CLASSIFICATION, (), _misnamed_definitions),
+    SwitchRule(HOP, PFC, (Input.PFC,), _bare_ports_of_hosts),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),

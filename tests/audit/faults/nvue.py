@@ -99,6 +99,8 @@ KINDS: dict[str, tuple[str, Fault]] = {
     "a source of everyone": ("all", _change(("source-ip: 192.0.2.0/24", "source-ip: ANY"))),
     "an unbound list of IPv6": ("all", _change((r"^          FABRICC-ACCESS-V6:\n            inbound: \{\}\n", ""))),
     "a detour to a loopback": ("spine", _change((r"^(      default:\n        router:\n)((?:.*\n)*?            neighbor:\n +)(\S+):", r"\1          static:\n            10.128.0.12/32:\n              address-family: ipv4-unicast\n              via:\n                \3:\n                  type: ipv4-address\n\2\3:"))),
+    "an import that permits every route": ("all", _change((r"(          FROM-UPSTREAM:\n(?:.*\n)*?              '20':\n +action:\n +permit: \{\}\n) +match:\n(?:                  .*\n)+", r"\1"))),
+    "a port of a host without QoS": ("tor", _change((r"^(      swp1s0:\n(?:        .*\n)*?)        qos:\n(?:          .*\n)+", r"\1"))),
     "few packets of BGP": ("all", _change((r"^      control-plane:\n", r"\g<0>        policer:\n          bgp:\n            burst: 1\n            rate: 1\n            state: 'on'\n"))),
 }  # fmt: skip
 """Each is found at the line that it changes."""
