@@ -331,7 +331,7 @@ _COMMON = 3
 
 
 def _lacking_switches(fabric: Switches) -> Iterator[Report]:
-    """Report ToRs and spines without LLDP or a routing instance of management, which nearly all of one system have.
+    """Report ToRs and spines without LLDP, or an instance or address of management, that nearly all of a system have.
 
     One that lacks all that the others have in common is of another kind, such as a gateway; what all of several
     switches of a tier lack is their design.

@@ -46,6 +46,7 @@ COMMON = {
     "platform/management_instance": (
         "routing instance for management", "Put the management port into a routing instance of its own.",
     ),
+    "management/address": ("management address", "Set the address of the management port."),
 }  # fmt: skip
 """Path -> what switches of one system share, and how one without gets it."""
 _LIST = "access_list["
@@ -185,6 +186,8 @@ def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSessi
 
 def _states(statement: Statement, path: str) -> bool:
     """Return whether a switch states a fact, or lines for it that another finding reports to be without effect."""
+    if path == "management/address" and "management/gateway" in statement.rest:
+        return True
     return path in statement.rest or any(
         defaults.reported_part(each) == path for each in statement.facts_below("unread[")
     )
