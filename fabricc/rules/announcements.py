@@ -56,7 +56,7 @@ def _silent_tors(fabric: Switches) -> Iterator[Report]:
             ]
             if denying:
                 message = f"{name}: {denying[0][0]} keeps subnets of hosts out of BGP: {where}"
-                paths = [*_deciding_paths(policy, denying[0][0]), denying[0][1]]
+                paths = [*_deciding_paths(policy, denying[0][0], parse_block(lost)), denying[0][1]]
                 word = "" if paths[0].startswith("prefix_list[") else DENYING[0]
             else:
                 message = f"{name} has no aggregate, and exports no subnet of hosts: {where}"
@@ -108,14 +108,21 @@ def _enters(attached: Attached, policy: Policy, block: Block | None, way: tuple[
     return policy.apply(way[0], Route(block, True, frozenset())) is not None
 
 
-def _deciding_paths(policy: Policy, name: str) -> Iterator[str]:
-    """Yield the paths of the first list, or of the first clause, of a policy that permits too little."""
+def _deciding_paths(policy: Policy, name: str, lost: Block | None) -> Iterator[str]:
+    """Yield the paths of the first list, or of the first clause, of a policy that does not permit a prefix."""
     clauses = policy.maps.get(name, ())
     lists = [each.prefix_list for each in clauses if each.permit and each.prefix_list]
     others = {each.prefix_list for other, some in policy.maps.items() if other != name for each in some}
     if lists and lists[0] in others:  # other maps use the list, so the clause may name a wrong one
         yield from (f"route_map[{name}]/{each.sequence}" for each in clauses if each.prefix_list == lists[0])
-    yield from (f"prefix_list[{each}]/0{leaf}" for each in lists[:1] for leaf in ("/ge", ""))
+    for each in lists[:1]:
+        words = next(iter(policy.lists.get(each, ())), "").split()
+        whole = parse_block(words[0]) if words else None
+        longest = int(words[-1]) if words[-2:-1] == ["le"] else 128
+        if words[:1] == ["deny"] or (whole and lost and not whole.covers(lost)):
+            yield f"prefix_list[{each}]/0"
+        bound = "/le" if lost and longest < lost.length else "/ge"
+        yield from (f"prefix_list[{each}]/0{leaf}" for leaf in (bound, ""))
     yield from (f"route_map[{name}]/{each.sequence}" for each in clauses[:1])
 
 
@@ -233,7 +240,8 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
                 continue
             denying = far.maps[0]
             message = f"{name}: {denying[0]} keeps {address} out of BGP, {effect}"
-            paths = [*_deciding_paths(policy, denying[0]), denying[1]]
+            mine = parse_block(f"{address}/{128 if ':' in address else 32}")
+            paths = [*_deciding_paths(policy, denying[0], mine), denying[1]]
             word = "" if paths[0].startswith("prefix_list[") else DENYING[0]
         yield Report(SILENT, name, tuple(paths), message, "loopback", Severity.WARNING, remedy, word)
 
