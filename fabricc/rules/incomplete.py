@@ -239,6 +239,8 @@ def _alone_on_their_subnet(statement: Statement, _: Sessions) -> Iterator[Findin
 
 
 _ADDRESS, _GATEWAY = "management/address", "management/gateway"
+_SOURCES = ("management/source[", "management/ntp_source")
+"""Statements that name the management port, without which it may be another one."""
 _SMALL, _IPV4 = 30, 4
 """A subnet without room for more than one other device is hardly that of a management network."""
 _SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
@@ -258,6 +260,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
         message, remedy = f"{statement.name}: the management port is shut", "Enable the management port."
         path = "management/enabled"
         yield finding_at(MISSING, statement.device, path, message, "shut port", Severity.WARNING, remedy)
+    sources = any(statement.facts_below(each) for each in _SOURCES)
     for path, service in _SERVERS.items():
         source = next((each for each in _source_paths(path) if each in statement.rest), "")
         named = (defaults.server_of_fabric(text) for *_, text in statement.device.unknown)
@@ -269,7 +272,11 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 MISSING, statement.device, source, message, f"no {service}", Severity.WARNING, remedy
             )
-    if _ADDRESS not in statement.rest and _GATEWAY in statement.rest:
+    if (
+        _ADDRESS not in statement.rest
+        and _GATEWAY in statement.rest
+        and (sources or _ADDRESS in statement.lines)
+    ):
         message = f"{statement.name}: management has a gateway, and its port has no address"
         remedy = "Set the address of the management port."
         yield finding_at(MISSING, statement.device, _GATEWAY, message, "no address", Severity.WARNING, remedy)

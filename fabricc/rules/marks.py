@@ -1,4 +1,4 @@
-"""Find policies that treat communities of avoided routes in another way than they are meant, or omit a loopback."""
+"""Find policies that permit every route, omit a loopback, or treat communities in another way than meant."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import route_blocks
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import POINTLESS, connected_maps
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.harmful_settings import parse_network
+from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import POLICY, Input, SwitchRule
 from fabricc.rules.sessions import sessions_to_switches
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Sessions
+    from fabricc.rules.sessions import Key, Sessions
 
 _SHUTDOWN = "65535:0"
 _MEANT = re.compile(r"graceful|gshut", re.IGNORECASE)
@@ -211,7 +214,53 @@ def _permits_address(entry: str, own: IPv4Network | IPv6Network) -> bool:
     return longest >= own.prefixlen
 
 
+def _open_policies(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions between switches with RDMA that permit every route, as if there were none."""
+    open_maps = statement.once(_permitting_clauses, lambda: _permitting_clauses(statement))
+    found: dict[tuple[str, str], list[Key]] = {}
+    for key, values in sessions_to_switches(statement, sessions) if open_maps else ():
+        for way in ("import", "export"):
+            if str(values.get(way)) in open_maps and {"ipv4", "ipv6"} & {
+                *str(values.get("families", "")).split(",")
+            }:
+                found.setdefault((way, str(values[way])), []).append(key)
+    for (way, name), keys in found.items():
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name}: the {way} policy {name} for {who} permits every route: one wrong announcement reaches "
+            "every switch"
+        )
+        path = open_maps[name]
+        remedy = "Permit the intended prefixes on each session between switches, in both directions."
+        yield finding_at(REFUSED, statement.device, path, message, f"open {way}", Severity.WARNING, remedy)
+
+
+def _permitting_clauses(statement: Statement) -> dict[str, str]:
+    """Return policy -> its clause that permits every route, where no clause before it denies any; none without RDMA."""
+    clauses: dict[str, list[tuple[int, str, list[str]]]] = {}
+    for path, value in statement.facts_below("route_map[").items() if lossless_ports(statement) else ():
+        name, number = split_list_path(path, "route_map")
+        if is_number(number):
+            clauses.setdefault(name, []).append((int(number), path, str(value).split()))
+    found = {}
+    for name, each in clauses.items():
+        for _, path, words in sorted(each):
+            if words[0] != "permit" or "continue" in words:
+                break
+            if _CONDITIONS.isdisjoint(words):
+                found[name] = path
+                break
+    return found
+
+
+_CONDITIONS = frozenset({
+    "match", "prefix_list", "community_list", "as_path_list", "prefix-list", "call", "on-match",
+})  # fmt: skip
+"""Words of a clause that does not decide about every route."""
+
+
 RULES = (
+    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _open_policies),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_exports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _absent_loopbacks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),

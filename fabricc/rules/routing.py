@@ -201,49 +201,6 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
         yield finding_at(POLICY, statement.device, paths, message, f"no {ways} policy", severity, remedy)
 
 
-def _open_policies(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies of sessions between switches with RDMA that permit every route, as if there were none."""
-    open_maps = statement.once(_permitting_clauses, lambda: _permitting_clauses(statement))
-    found: dict[tuple[str, str], list[Key]] = {}
-    for key, values in sessions_to_switches(statement, sessions) if open_maps else ():
-        for way in ("import", "export"):
-            if str(values.get(way)) in open_maps and _carries_unicast(values):
-                found.setdefault((way, str(values[way])), []).append(key)
-    for (way, name), keys in found.items():
-        who = join_words([neighbor for _, neighbor in keys], 2)
-        message = (
-            f"{statement.name}: the {way} policy {name} for {who} permits every route: one wrong announcement reaches "
-            "every switch"
-        )
-        path = open_maps[name]
-        remedy = "Permit the intended prefixes on each session between switches, in both directions."
-        yield finding_at(POLICY, statement.device, path, message, f"open {way}", Severity.WARNING, remedy)
-
-
-def _permitting_clauses(statement: Statement) -> dict[str, str]:
-    """Return policy -> its clause that permits every route, where no clause before it denies any; none without RDMA."""
-    clauses: dict[str, list[tuple[int, str, list[str]]]] = {}
-    for path, value in statement.facts_below(_MAP).items() if lossless_ports(statement) else ():
-        name, number = split_list_path(path, "route_map")
-        if is_number(number):
-            clauses.setdefault(name, []).append((int(number), path, str(value).split()))
-    found = {}
-    for name, each in clauses.items():
-        for _, path, words in sorted(each):
-            if words[0] != "permit" or "continue" in words:
-                break
-            if _CONDITIONS.isdisjoint(words):
-                found[name] = path
-                break
-    return found
-
-
-_CONDITIONS = frozenset({
-    "match", "prefix_list", "community_list", "as_path_list", "prefix-list", "call", "on-match",
-})  # fmt: skip
-"""Words of a clause that does not decide about every route."""
-
-
 def _has_unused_policy(statement: Statement) -> bool:
     """Return whether a switch defines a route map that nothing uses."""
     maps = statement.facts_below(_MAP)
@@ -485,7 +442,6 @@ def _is_unknown(fabric: Switches, neighbor: str) -> bool:
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
-    SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _open_policies),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
