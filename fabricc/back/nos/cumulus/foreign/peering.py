@@ -142,8 +142,7 @@ def _session_scope(session: Scope, *, group: bool) -> Scope:
     """Return a neighbor or a group under the names that FRR's own lines are kept under."""
     found = Scope(session.line)
     found.values = {**session.values, **gather_settings(session)}
-    if group:
-        found.values["is a group"] = ("true", session.line)
+    found.values["is a group" if group else "is a port"] = ("true", session.line)
     for family, scope in session.each("family").items():
         stored = dict(scope.values)
         if "originated" in stored:
