@@ -236,19 +236,21 @@ def _open_policies(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 
 def _permitting_clauses(statement: Statement) -> dict[str, str]:
-    """Return policy -> its clause that permits every route, where no clause before it denies any; none without RDMA."""
+    """Return policy -> its last clause, if that permits every route and none before denies any; none without RDMA."""
     clauses: dict[str, list[tuple[int, str, list[str]]]] = {}
     for path, value in statement.facts_below("route_map[").items() if lossless_ports(statement) else ():
         name, number = split_list_path(path, "route_map")
         if is_number(number):
             clauses.setdefault(name, []).append((int(number), path, str(value).split()))
-    found = {}
+    found = dict[str, str]()
     for name, each in clauses.items():
         for _, path, words in sorted(each):
             if words[0] != "permit" or "continue" in words:
                 break
             if _CONDITIONS.isdisjoint(words):
-                found[name] = path
+                found |= (
+                    {name: path} if path == max(each)[1] else {}
+                )  # else the clauses behind it are reported
                 break
     return found
 
