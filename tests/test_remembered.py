@@ -28,8 +28,12 @@ BY_OUR_OWN_WORDS = frozenset({
     "review/report/page.py _read_template",
 })  # fmt: skip
 """Caches keyed by systems, drivers, releases, files and constants of fabricc's own, a bounded number."""
-OF_ONE_CALL = frozenset({"front/planning/quality.py policy_of", "operate/verify/run.py names"})
-"""Made anew for each plan or verification."""
+OF_ONE_CALL = frozenset({
+    "front/planning/quality.py policy_of", "operate/verify/run.py names",
+    "proof/invariants/transit.py permits", "proof/invariants/transit.py permits_an_aggregate",
+    "rules/next_hops.py is_at_host",
+})  # fmt: skip
+"""Made anew for each plan, verification, policy or switch."""
 
 
 def test_caches_of_user_input_are_bounded() -> None:
