@@ -300,6 +300,16 @@ def test_a_missing_setting_is_found_beside_a_line_with_a_fault() -> None:
     )
 
 
+@pytest.mark.parametrize("areas", [1, 3])
+def test_a_gateway_next_to_spines_is_not_compared_with_them(areas: int) -> None:
+    """It states nothing in several areas of theirs; a switch that lost one area is compared."""
+    lost: Facts = {"bfd/interval_ms": 300, "qos/trust": "dscp", "platform/load_balance": "per-packet"}
+    peers = [make_device(f"leaf{number}", {"bgp/asn": 2, **lost}) for number in range(1, 6)]
+    own: Facts = {"bgp/asn": 2, **dict([*lost.items()][areas:])}
+    found = find_all(make_folder(make_device("leaf0", own), *peers))
+    assert [each.code for each in found].count("FAB9610") == (areas == 1)
+
+
 def test_bfd_is_late_only_where_a_hold_time_ends() -> None:
     for hold_s, found in ((0, False), (3, True), (9, False)):
         facts: Facts = {"bgp/asn": 65001, "bfd/interval_ms": 1000, "bfd/multiplier": 3, "bgp/hold_s": hold_s}
