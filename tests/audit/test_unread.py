@@ -53,7 +53,10 @@ SOUND: Tables = {
     "BGP_NEIGHBOR": {"default|Ethernet0": {"peer_type": "external"}},
 }
 """Routed by the management framework, with the management VRF for NTP alone."""
-OF_FRR = "frr version 10.3\nfrr defaults traditional\nrouter bgp 65100\n neighbor Ethernet0 bfd\n"
+OF_FRR = (
+    "frr version 10.3\nfrr defaults traditional\nrouter bgp 65100\n"
+    " neighbor Ethernet0 interface remote-as external\n neighbor Ethernet0 bfd\n"
+)
 
 
 def merge_rows(**tables: Any) -> Tables:
