@@ -26,7 +26,7 @@ POLICY = {
 
 def make_full_spec(nos: str) -> dict[str, object]:
     """A lossless fabric with BFD and TTL security, and every setting that the NOS's default release expresses."""
-    settings = ("access networks of management", "TACACS+", "SNMP", "gNMI telemetry")
+    settings = ("access networks of management", "TACACS+", "SNMPv3", "gNMI telemetry")
     management: dict[str, object] = {}
     for name in settings:
         management |= FEATURES[name]["management"]
