@@ -12,7 +12,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import drop_positions, list_proof_findings
+from fabricc.compiler.recheck import find_obstacles
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.remainder import LinkShare, describe_share
@@ -34,12 +34,12 @@ _INSTEAD = "`fabricc explain SPEC DEVICE` shows what is left while a device of I
 def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
     """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_ethernet(spec, _INSTEAD)
-    if not compiled.sound:
-        output.print_findings(compiled.diagnostics, format_, compiled.sources)
-        return exit_status(compiled.diagnostics)
+    proof = find_obstacles(compiled)
+    if exit_status(proof):
+        output.print_findings(proof, format_, compiled.sources)
+        return exit_status(proof)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
-    proof = drop_positions(list_proof_findings(compiled))
     found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found))

@@ -14,7 +14,7 @@ from fabricc.base.numbers import group_pairs
 from fabricc.base.values import replace
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_ethernet
-from fabricc.compiler.recheck import drop_positions, list_proof_findings
+from fabricc.compiler.recheck import find_obstacles
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, encode_review, encode_wave
@@ -38,13 +38,13 @@ _INSTEAD = "Switches of InfiniBand have no configuration: upgrade their firmware
 def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request: Any) -> int:
     """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_ethernet(spec, _INSTEAD)
-    if not compiled.sound:
-        output.print_findings(compiled.diagnostics, format_, compiled.sources)
-        return exit_status(compiled.diagnostics)
+    proof = find_obstacles(compiled)
+    if exit_status(proof):
+        output.print_findings(proof, format_, compiled.sources)
+        return exit_status(proof)
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
-    proof = drop_positions(list_proof_findings(compiled))
     found = replace(found, findings=(*proof, *found.findings))
     if format_ == "json":
         output.print_document(as_json(found, str(spec)))

@@ -174,6 +174,11 @@ def has_own_text(compiled: Compiled) -> bool:
     return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
+def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return what the proof finds, or what keeps the spec from a plan; after an error no share or effect holds."""
+    return drop_positions(list_proof_findings(compiled)) if compiled.sound else compiled.diagnostics
+
+
 def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
     """Return the errors and warnings of `check` on the tree of a spec, without the tree.
 

@@ -284,6 +284,23 @@ def test_maintain_rejects_unknown_devices_with_suggestions(
     assert (ran.status, code in ran.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    "arguments", [("maintain", "spine01a", "--window", "1h"), ("upgrade", "--to", "frr-10.2")]
+)
+def test_no_share_and_no_effect_is_printed_of_files_that_break_the_plan(
+    arguments: tuple[str, ...], fabricc: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """The overlay shuts the session that would be left while the spine is out."""
+    shutil.copytree(INVENTORIES / "lab-smallest", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "shut.conf").write_text("router bgp *\n neighbor 10.64.0.2 shutdown\n")
+    spec = tmp_path / "cluster.yaml"
+    where = "{file: shut.conf, nos: frr, into: frr.conf, devices: [su001-tor1a]}"
+    spec.write_text(f"{spec.read_text()}overlays:\n  - {where}\n")
+    ran = fabricc(*arguments, str(spec))
+    assert (ran.status, ran.out) == (1, "")
+    assert "FAB6003" in ran.err
+
+
 @pytest.mark.parametrize("window", ["2", "h", "0m", "-1h"])
 def test_a_window_is_a_time(fabricc: Callable[..., Ran], window: str) -> None:
     assert fabricc("maintain", "spine01a", "--window", window, str(SUPERPOD)).status == 2
