@@ -317,3 +317,14 @@ def test_documented_output_equals_the_command(
     assert len(shown) == 1
     for command, text in shown:
         assert fabricc(*command.split()).out == text
+
+
+def test_no_share_is_printed_of_files_that_break_the_plan(repo: Path, fabricc: Callable[..., Ran]) -> None:
+    """The overlay shuts the session that would be left while the spine is out."""
+    (repo / "shut.conf").write_text("router bgp *\n neighbor 10.64.0.2 shutdown\n")
+    spec = repo / "cluster.yaml"
+    where = "{file: shut.conf, nos: frr, into: frr.conf, devices: [su001-tor1a]}"
+    spec.write_text(f"{spec.read_text()}overlays:\n  - {where}\n")
+    ran = fabricc("explain", "cluster.yaml", "spine01a")
+    assert "while it is out  not known: the files break the plan" in ran.out
+    assert "FAB6003" in ran.err

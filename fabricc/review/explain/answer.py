@@ -30,6 +30,7 @@ from fabricc.front.spec.lock import lines_of
 from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import DeviceFiles, read_consistently, read_manifest
 from fabricc.review.explain.codes import explain_code
+from fabricc.review.explain.devices import OUT
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.infiniband import InfinibandExplainer
 from fabricc.review.explain.lines import Place, Texts, explain_line, explain_lock_line, explain_spec_line
@@ -90,9 +91,18 @@ def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = N
     try:
         explanation = of_any(compiled, words[0], words[1:])
         found = list_device_findings(compiled, words[0].partition(":")[0])
-        return Answer(explanation, found, compiled.sources)
     except FindingsError as error:
         raise SubjectError.of(error.diagnostics, compiled.sources) from None
+    if any(each.severity is Severity.ERROR for each in found):
+        explanation = _without_shares(explanation)
+    return Answer(explanation, found, compiled.sources)
+
+
+def _without_shares(explanation: Explanation) -> Explanation:
+    """Return an explanation without what an outage leaves, which holds for files that state the plan."""
+    unknown = "not known: the files break the plan"
+    details = [(label, unknown if label == OUT else text) for label, text in explanation.details]
+    return replace(explanation, details=tuple(details))
 
 
 def of_any(compiled: Compiled, name: str, words: Sequence[str]) -> Explanation:
