@@ -167,7 +167,8 @@ def _odd_places(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
             )
 
 
-_MODEL = re.compile(r"x86_64-[a-z]+_[a-z]*?(\d{4,})")
+_MODEL = re.compile(r"x86_64-[a-z]+_[a-z]*?(\d{4,})(?!\w*_sup\b)(?:\w*_(\w{6,}))?")
+"""The number in the name of a platform, and its last word; a supervisor has the number of its series alone."""
 _OFF = ("disabled", "always_disabled")
 _CONTAINERS = {
     "swss": "nothing programs ports, routes and queues",
@@ -186,7 +187,8 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             effect = "orchagent waits for the system ports of a chassis"
             yield odd_field("DEVICE_METADATA", key, row, "switch_type", effect)
         model = _MODEL.match(str(row.get("platform", "")))
-        if model and row.get("hwsku") and model[1] not in str(row["hwsku"]):
+        sku = str(row.get("hwsku", "")).lower()
+        if model and sku and not any(each in sku for each in model.groups() if each):
             effect = f"the image has no files of it for the platform {clip(str(row['platform']))}"
             yield odd_field("DEVICE_METADATA", key, row, "hwsku", effect)
     bound = table_rows(tables, "PORT_QOS_MAP")
@@ -354,7 +356,7 @@ _PACKET = 9216
 """The largest packet in bytes that ports of a fabric accept."""
 
 
-_FOR = re.compile(r"pg_lossless_(\d+)_(\w+?)_profile")
+_FOR = re.compile(r"pg_lossless_(\d+)_(\d+m)_profile")
 
 
 def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic import control_plane
@@ -325,7 +325,8 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 "SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody"
             )
         apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
-        if apart and row.get("vrf", "default") == "default" and source is None:
+        outside = source is None and row.get("vrf", "default") == "default"
+        if apart and outside and _is_near_management(tables, key):
             yield odd_field("SYSLOG_SERVER", key, row, "vrf", "its packets leave by ports of the fabric")
         if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
             yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
@@ -333,12 +334,12 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
 
 def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow]:
     for key, row in table_rows(tables, "NTP").items():
-        source = str(row.get("src_intf") or "eth0")
+        source = str(row.get("src_intf") or "")
         if isolated and row.get("vrf") == "default" and source == "eth0":
             yield odd_field(
                 "NTP", key, row, "vrf", "its packets do not leave by eth0, which is in another VRF"
             )
-        elif isolated and row.get("vrf") == "mgmt" and source != "eth0" and not source.startswith("eth"):
+        elif isolated and row.get("vrf") == "mgmt" and source and not source.startswith("eth"):
             yield odd_field(
                 "NTP", key, row, "src_intf", "its packets leave from an address outside of their VRF"
             )
@@ -365,6 +366,22 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return ip_address(text)
     except ValueError:
         return None
+
+
+def _is_near_management(tables: Mapping[str, Any], server: str) -> bool:
+    """Return whether a server is in a network of the management port, or in the one of a server of the time."""
+    address = _address(server)
+    ports = [key.partition("|")[2] for key in table_rows(tables, "MGMT_INTERFACE")]
+    clocks = [f"{key}/{64 if ':' in key else 24}" for key in table_rows(tables, "NTP_SERVER")]
+    return address is not None and any(address in _network(each) for each in (*ports, *clocks))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network | tuple[()]:
+    """Return the network of an address with a length; an empty one for anything else."""
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return ()
 
 
 def _own_addresses(tables: Mapping[str, Any]) -> set[IPv4Address | IPv6Address]:

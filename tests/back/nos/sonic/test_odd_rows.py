@@ -178,6 +178,24 @@ def test_the_line_is_that_of_the_item_of_a_list() -> None:
             _edit("SYSLOG_SERVER", "192.0.2.20", source="fc00:1::32"),
         ),
         _edit("NTP_SERVER", "2001:DB8::5", resolve_as="2001:db8::5"),
+        _both(_edit("NTP", "global", vrf="default"), _drop("NTP", "global", "src_intf")),
+        _both(
+            lambda tables: tables["SYSLOG_SERVER"].pop("192.0.2.20"),
+            _edit("SYSLOG_SERVER", "10.9.0.5", vrf="default"),
+        ),
+        _both(
+            _edit(
+                "BUFFER_PROFILE",
+                "pg_lossless_800000_5m_gearbox_profile",
+                pool="ingress_lossless_pool",
+                dynamic_th="0",
+            ),
+            _edit("BUFFER_PG", "Ethernet64|3", profile="pg_lossless_800000_5m_gearbox_profile"),
+        ),
+        _edit("DEVICE_METADATA", "localhost", platform="x86_64-arista_7800_sup", hwsku="Arista-7808R3-FM"),
+        _edit(
+            "DEVICE_METADATA", "localhost", platform="x86_64-ew_es6220_x48q2h4-r0", hwsku="ES6428A-X48Q2H4"
+        ),
         _edit("BREAKOUT_CFG", "Ethernet" + "9" * 5000, brkout_mode="9" * 5000 + "x100G"),
         _edit("ACL_TABLE", "X", type="CTRLPLANE", services=[["SSH"]]),
     ],
