@@ -186,13 +186,20 @@ def _required_job_files(
     yield f"jobs/{HOSTS}"
     rows = _read_rows(folder, f"jobs/{HOSTS}")
     domains = {row["nvlink_domain"] for row in rows if row.get("nvlink_domain")}
-    if plan.infiniband:
-        yield from required_job_files(files, domains)
-        yield from required_one_sided(files, "jobs", settings.values(), marked=False)
-        return
+    for row in rows:
+        own_files = names.get(f"hosts/{row.get('host')}", set())
+        if own_files and own_files.isdisjoint(host_files.WITH_GPUS):
+            yield f"hosts/{row['host']}/{host_files.WITH_GPUS[0]}"
     tenants = {
         path.split("/")[2] for path in files if path.startswith(("jobs/tenants/", "acceptance/tenants/"))
     }
+    if plan.infiniband:
+        for below in ("", *(f"/tenants/{name}" for name in tenants)):
+            yield from required_job_files(files, below, () if below else domains)
+            hosts = [f"hosts/{row.get('host')}" for row in _read_rows(folder, f"jobs{below}/{HOSTS}")]
+            own = [settings[host] for host in hosts if host in settings]
+            yield from required_one_sided(files, f"jobs{below}", own, marked=False)
+        return
     for below in (f"/tenants/{name}" for name in tenants) if tenants else [""]:
         yield from required_files(files, below, () if tenants else domains)
         hosts = [f"hosts/{row.get('host')}" for row in _read_rows(folder, f"jobs{below}/{HOSTS}")]

@@ -68,10 +68,16 @@ def _tenant_rosters(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, Rost
     return {name: part_of(hosts, members) for name, members in found.items()}
 
 
-def required_job_files(names: Collection[str], domains: Collection[str]) -> Iterator[str]:
-    """Yield the files for jobs that every tree of such a fabric has, by the names of all of its files."""
-    yield from (f"jobs/launch/{name}" for name in read_scripts("launch") if name not in _ROCE_ALONE)
-    yield from required_settings(names, "jobs", domains)
+def required_job_files(names: Collection[str], below: str, domains: Collection[str]) -> Iterator[str]:
+    """Yield the files for jobs that every tree of such a fabric has.
+
+    Args:
+        names: all files of the tree.
+        below: "", or the folder of a partition in `jobs`.
+        domains: the NVLink domains of the hosts, none of a partition.
+    """
+    yield from (f"jobs{below}/launch/{name}" for name in read_scripts("launch") if name not in _ROCE_ALONE)
+    yield from required_settings(names, f"jobs{below}", domains)
 
 
 def ucx_settings(ib: InfinibandFabric, host: Host) -> str:
