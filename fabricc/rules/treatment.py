@@ -182,7 +182,7 @@ _IN_USE = ("ipv4", "ipv6", "switchport", "unnumbered")
 
 
 def _bare_ports_of_hosts(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report ports without PFC whose description names a host that has PFC at another port of the same speed."""
+    """Report ports without PFC whose description names a host that has PFC at another port of that kind and speed."""
     bare = statement.once(_ports_without, lambda: _ports_without(statement))
     lossless = traffic_classes.lossless_ports(statement) if bare else {}
     hosts = {_host_of(statement, port) for port in lossless} - {("", None)}
@@ -207,10 +207,10 @@ def _ports_without(statement: Statement) -> list[str]:
 
 
 def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
-    """Return the words before the last one of a description, `host01` of `host01 rail0`, and the speed of the port."""
+    """Return a description without the number of the NIC, `host01 rail` of `host01 rail0`, and the speed."""
     host, _, rail = str(statement.of(port, "description") or "").rpartition(" ")
     named = host and rail and any(map(str.isdigit, host))
-    return (host, statement.of(port, "speed_gbps")) if named else ("", None)
+    return (f"{host} {rail.rstrip('0123456789')}", statement.of(port, "speed_gbps")) if named else ("", None)
 
 
 RULES = (
