@@ -138,6 +138,7 @@ _USED = ("ipv4", "ipv6", "unnumbered", "switchport", "pfc", "bundle")
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
 _LINK_STATE = ("ospf[", "isis[")
 _LINK_STATE_PORT = ("ospf_area", "isis")
+_IGP = ("isis_setting[", "ospf_setting[")
 NOWHERE = Place(Tier.OTHER)
 
 T = TypeVar("T")
@@ -278,6 +279,20 @@ class Statement:
         if within:
             return within[max(within, key=lambda net: net.prefixlen)]
         return "none" if networks or "ospf_area" in self.port_leaves else None
+
+    def passive_path(self, port: str) -> str:
+        """Return the path by which OSPF or IS-IS looks for no neighbors on a port or its bundle, "" without one."""
+        for each in self.chain(port):
+            values = self.ports.get(each, {})
+            for leaf, value in values.items():
+                if leaf.startswith(_IGP) and "passive" in leaf and value not in ("false", "off"):
+                    return f"{frame.PORT}{each}]/{leaf}"
+            for path, value in self.facts_below("ospf[").items() if "ospf_area" in values else ():
+                active = str(self.rest.get(f"{path.removesuffix('passive')}active", "")).split(",")
+                listed = str(value).split(",") if path.endswith("]/passive") else ()
+                if each in listed or ("default" in listed and each not in active):
+                    return path
+        return ""
 
     @property
     def has_link_state(self) -> bool:

@@ -313,12 +313,9 @@ def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding
     used = {sessions.near.get(key, "") for key, session in sessions.stated.items() if session.enabled}
     passive: dict[str, str] = {}
     for port in statement.fars:
-        if _leads_to_switch(statement, port) and not used.intersection(statement.chain(port)):
-            for each in statement.chain(port):
-                for leaf, value in statement.ports.get(each, {}).items():
-                    if leaf.startswith(_IGP) and "passive" in leaf and value not in ("false", "off"):
-                        passive.setdefault(port, f"{PORT}{each}]/{leaf}")
-                passive |= _passive_of_process(statement, port, each) if port not in passive else {}
+        unused = _leads_to_switch(statement, port) and not used.intersection(statement.chain(port))
+        if unused and (path := statement.passive_path(port)):
+            passive[port] = path
     if passive:
         message = f"{statement.name} {join_words(list(passive), 2)}: passive, so the link to a switch carries no routes"
         remedy = "Let OSPF or IS-IS find its neighbors on links between switches."
@@ -354,20 +351,6 @@ def _idle_link_state(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _passive_of_process(statement: Statement, link: str, port: str) -> dict[str, str]:
-    """Return the link and the path by which the process of OSPF on a port looks for no neighbors there."""
-    if statement.ports.get(port, {}).get("ospf_area") is None:
-        return {}
-    for path, value in statement.facts_below("ospf[").items():
-        if path.endswith("]/passive"):
-            active = str(statement.rest.get(f"{path.removesuffix('passive')}active", "")).split(",")
-            listed = str(value).split(",")
-            if port in listed or ("default" in listed and port not in active):
-                return {link: path}
-    return {}
-
-
-_IGP = ("isis_setting[", "ospf_setting[")
 _ALONE = ("32", "128")
 
 

@@ -165,7 +165,7 @@ def _guard_of(statement: Statement, port: str) -> str | None:
 def _ospf_values(statement: Statement, port: str) -> dict[str, str]:
     """Return what both neighbors of OSPF must agree on, with the defaults of the system (RFC 2328 section 10.5)."""
     area, defaults = statement.ospf_area(port), ospf_defaults(statement.device.system)
-    if area is None or defaults is None:
+    if area is None or defaults is None or statement.passive_path(port):
         return {}
     if area == "none":
         return {"ospf_area": area}
@@ -199,7 +199,7 @@ _LEVELS = ("level-1", "level-2")
 def _isis_values(statement: Statement, port: str) -> dict[str, str]:
     """Return what both neighbors of IS-IS must agree on: one level, if an end has no more, and the kind of network."""
     process = statement.of(port, "isis")
-    if ospf_defaults(statement.device.system) is None:
+    if ospf_defaults(statement.device.system) is None or statement.passive_path(port):
         return {}
     if process is None:
         routed = statement.of(port, "ipv4") is not None and statement.of(port, "vrf") is None
