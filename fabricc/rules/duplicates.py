@@ -340,7 +340,7 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 break
 
 
-_POLICY_LINE = re.compile(r"^( *)((?:neighbor \S+ )?route-map )(\S+) (in|out)$", re.MULTILINE)
+_POLICY_LINE = re.compile(r"^( +)((?:neighbor \S+ )?route-map )(\S+) (in|out)$", re.MULTILINE)
 
 
 def _replaced_policies(statement: Statement, _: Sessions) -> Iterator[Finding]:

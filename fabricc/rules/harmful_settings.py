@@ -358,16 +358,16 @@ def _closed_redistribution(statement: Statement, _: Sessions) -> Iterator[Findin
             )
 
 
-_TWO, _SMALL = ("/31", "/32"), 29
-"""Lengths of subnets without such addresses, and the smallest one of links: Linux lets gateways of VLANs have them."""
+_LINKS = (29, 30)
+"""Lengths of subnets of links with such addresses: Linux lets gateways of VLANs, in larger ones, have them."""
 
 
 def _reserved_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with the first or the last address of a link, which stand for all of it (RFC 1122, 3.2.1.3)."""
     for port, texts in statement.addresses.items():
         for text in texts:
-            net = None if ":" in text or text.endswith(_TWO) else parse_network(text)
-            if net is None or net.prefixlen < _SMALL:
+            net = None if ":" in text else parse_network(text)
+            if net is None or net.prefixlen not in _LINKS:
                 continue
             if text.partition("/")[0] in map(str, (net.network_address, net.broadcast_address)):
                 message = (

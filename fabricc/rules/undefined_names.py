@@ -206,13 +206,17 @@ def _misnamed_definitions(statement: Statement, kind: str, name: str) -> Iterato
                 for start, _, rest in [line.partition(word)]
                 if rest != "" or line.endswith(word)
             ]
-            if len({start for _, start in found}) == 1 and "description" not in found[0][1]:
+            if len({start for _, start in found}) == 1 and not _NO_DEFINITION.search(found[0][1]):
                 message = f"{device.name}: nothing uses the {kind} {word}, and {name} is not defined"
                 place, group = device.paths.get(file, file), f"misnamed {kind}"
                 remedy = "Give both one name."
                 yield Finding(UNREAD, message, place, found[0][0], group, Severity.WARNING, remedy)
 
 
+_NO_DEFINITION = re.compile(
+    r"^\s*[!#/]|\b(?:description|hostname|match|from|then|redistribute|inherit|import|export)\b|\S\s+route-map\s"
+)
+"""What stands before a name in a text of people, or where a name is used."""
 _WORD_OF_NAME = re.compile(r"[A-Za-z]{4,}")
 
 
