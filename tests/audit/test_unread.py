@@ -336,6 +336,8 @@ SOUND_WORDS = {
     "a name": ("eos", "route-map DENYY permit 10\nrouter bgp 65001\n   neighbor deney peer group ruoter\n"),
     "a command without a row": ("eos", "interface Ethernet1\n   traffic-loopback source device\n"),
     "a text": ("eos", "interface Ethernet1\n   description radnom-detect nieghbor\n"),
+    "of another version": ("junos", "set interfaces fxp0 unit 0 family inet6 dhcpv6-client client-type stateful\n"),
+    "in small letters": ("eos", "ip route 192.0.2.0/24 null0\n"),
 }  # fmt: skip
 
 

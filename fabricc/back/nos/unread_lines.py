@@ -167,7 +167,7 @@ def _misspelled_in_path(text: str) -> tuple[str, str] | None:
         among = known if at else first
         if _WORD.fullmatch(word) and word not in among and not (at and _NAMING.fullmatch(words[at - 1])):
             right = next((each for each in sorted(word_variants(word)) if each in among), None)
-            return (word, right) if right else None
+            return (word, right) if right and _same_digits(word, right) else None
     return None
 
 
@@ -205,11 +205,19 @@ def is_doubtful(system: str, text: str) -> bool:
 
 @lru_cache(1 << 12)
 def _words_like(word: str, known: frozenset[str]) -> tuple[str, ...]:
-    """Return the known words that differ in one letter or in two exchanged ones, and the most similar others."""
+    """Return the known words that differ in one letter or in two exchanged ones, and the most similar others.
+
+    One with other digits is of another version, such as `dhcpv6-client`; one with other capitals is the same word.
+    """
     if word in known or not _SHORT_WORD.fullmatch(word):
         return ()
     near = near_words(word, known, 2, _LIKENESS) if len(word) >= _SHORTEST else []
-    return tuple(dict.fromkeys((*sorted(known.intersection(word_variants(word))), *near)))
+    found = dict.fromkeys((*sorted(known.intersection(word_variants(word))), *near))
+    return tuple(each for each in found if _same_digits(word, each) and each.lower() != word)
+
+
+def _same_digits(word: str, other: str) -> bool:
+    return _DIGITS.findall(word) == _DIGITS.findall(other)
 
 
 @lru_cache(1 << 12)
