@@ -460,3 +460,68 @@ def test_the_templates_of_sonic_announce_the_loopback() -> None:
         texts = {"config_db.json": json.dumps(tables, indent=1)}
         devices[f"tor{number}"] = ours.switch_device(f"tor{number}", "sonic", texts)
     assert not [each for each in find_all(ours.infer_fabric(devices)) if each.code == "FAB9676"]
+
+
+SOUND = {
+    "policies of routes of an IGP": ("eos", "running-config.cfg", """\
+hostname a
+ip routing
+ip prefix-list P seq 10 permit 10.0.0.0/8 le 32
+route-map RM permit 10
+   match ip address prefix-list P
+router bgp 65001
+   neighbor 10.0.0.1 remote-as 65002
+   redistribute isis level-1-2 route-map RM
+   redistribute ospf match external route-map RM
+   redistribute ospf3 match internal
+"""),
+    "names of processes like those of policies": ("nxos", "running-config.cfg", """\
+hostname a
+feature bgp
+feature isis
+router isis CORE
+router bgp 65001
+  address-family ipv4 unicast
+    redistribute isis CORE_ route-map CORE_MAP
+    redistribute static route-map CORE_MAP2
+"""),
+    "blocks without indentation": ("frr", "frr.conf", """\
+hostname a
+route-map A permit 10
+exit
+route-map B permit 10
+exit
+router bgp 65001
+neighbor 10.0.0.1 remote-as 65002
+address-family ipv4 unicast
+neighbor 10.0.0.1 route-map A in
+exit-address-family
+address-family ipv6 unicast
+neighbor 10.0.0.1 route-map B in
+exit-address-family
+"""),
+    "an address without a length": ("junos", "juniper.conf", """\
+set interfaces et-0/0/0 unit 0 family inet address 192.0.2.3
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("design", SOUND)
+def test_a_sound_switch_has_no_warning_of_its_own(design: str) -> None:
+    system, file, text = SOUND[design]
+    found = find_all(ours.infer_fabric({"a": ours.switch_device("a", system, {file: text})}))
+    texts = [each.message for each in found if each.severity is not Severity.NOTE]
+    assert not [each for each in texts if "MAP" not in each or "nothing uses" in each]
+
+
+def test_a_port_that_is_passive_for_an_igp_leads_to_a_switch_without_it() -> None:
+    """A border leaf announces the subnet of a link over which it has a session of BGP."""
+    texts = network_of(
+        OSPF.replace(
+            "   no passive-interface Ethernet1\n",
+            "router bgp 6500{number}\n   neighbor 10.0.0.{other} remote-as 6500{other}\n",
+        )
+    )
+    area = "   ip ospf area 0.0.0.0\n   ip ospf network point-to-point\n"
+    texts["right"] = texts["right"].replace(area, "")
+    assert not [message for message in audit_texts(texts).values() if "OSPF" in message]

@@ -186,6 +186,11 @@ def _listening_group(_range: str, group: str, peers: int | str = "") -> str:
     return f"{group} {peers}"
 
 
+def _map_in(_protocol: str, rest: str) -> str:
+    """Return the route map behind the kinds of routes that enter BGP, `all` without one."""
+    return rest.rpartition("route-map ")[2] if "route-map " in rest else ALL
+
+
 @cache
 def process_rows(at: str, outer: int) -> tuple[Row, ...]:
     """Return rows of a process or an address family, whose facts begin with `at`, behind so many captures.
@@ -203,7 +208,7 @@ def process_rows(at: str, outer: int) -> tuple[Row, ...]:
         Fact("redistribute <word> [[include] leaked]", redistribute, ALL),
         Fact("redistribute <word> [[include] leaked] route-map <word>", redistribute, second),
         Fact("redistribute <word> [include leaked] rcf <rest>", redistribute, second),
-        Fact("redistribute <ospf|ospfv3|isis> <rest>", redistribute, second),
+        Fact("redistribute <ospf|ospf3|ospfv3|isis> <rest>", redistribute, _map_in),
         Fact("distance bgp <rest>", f"{at}bgp/distance"),
         Fact("bgp cluster-id <word>", f"{at}bgp/cluster_id"),
         Fact("bgp confederation identifier <word>", f"{at}bgp/confederation"),
