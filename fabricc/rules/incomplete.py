@@ -275,7 +275,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if (
         _ADDRESS not in statement.rest
         and _GATEWAY in statement.rest
-        and (sources or _ADDRESS in statement.lines)
+        and (sources or _ADDRESS in statement.device.reading.lines)
     ):
         message = f"{statement.name}: management has a gateway, and its port has no address"
         remedy = "Set the address of the management port."

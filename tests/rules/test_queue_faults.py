@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.facts.statement import Place, Tier, read_statement
-from fabricc.rules import access, host_ports, incomplete, protection, queue_faults, undefined_names
+from fabricc.rules import (
+    access,
+    harmful_settings,
+    host_ports,
+    incomplete,
+    protection,
+    queue_faults,
+    undefined_names,
+)
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.edits import edit_tables, replace
@@ -24,7 +32,15 @@ if TYPE_CHECKING:
 LEAF = "rack002-leaf"
 RULES = [
     rule
-    for module in (queue_faults, undefined_names, host_ports, access, incomplete, protection)
+    for module in (
+        queue_faults,
+        undefined_names,
+        host_ports,
+        access,
+        incomplete,
+        protection,
+        harmful_settings,
+    )
     for rule in module.RULES
     if isinstance(rule, SwitchRule)
 ]
@@ -101,11 +117,11 @@ NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "a list of another kind": ("FAB9605", "ip-prefix-list: FABRICC-ACCESS", replace("ip-prefix-list: FABRIC-V4", "ip-prefix-list: FABRICC-ACCESS", file="startup.yaml", count=1)),
     "a rule that matches nothing": ("FAB9060", "'20':", replace(r"(          FABRIC-V4:\n(?:.*\n)*?              '20':\n +action: permit\n) +match:\n(?:                  .*\n)+", r"\1", file="startup.yaml")),
     "a redistribution without a rule": ("FAB9664", "CONNECTED:", replace(r"(          CONNECTED:\n            rule:)\n(?:              .*\n)+", r"\1 {}\n", file="startup.yaml")),
-    "a prefix that is too long": ("FAB9060", "/320", replace(r"(10\.128\.0\.0/32)(: \{\})", r"\g<1>0\2", file="startup.yaml", count=1)),
+    "a prefix that is too long": ("FAB9060", "/320", replace(r"(10\.128\.0\.4/32)(: \{\})", r"\g<1>0\2", file="startup.yaml", count=1)),
     "a number out of range": ("FAB9060", "detect-multiplier: 1", replace("detect-multiplier: 3", "detect-multiplier: 1", file="startup.yaml")),
-    "a neighbor twice": ("FAB9060", "10.64.0.0:", replace(r"10\.64\.0\.2:", "10.64.0.0:", file="startup.yaml")),
+    "a neighbor twice": ("FAB9060", "10.64.2.0:", replace(r"10\.64\.2\.2:", "10.64.2.0:", file="startup.yaml")),
     "an undefined peer group": ("FAB9605", "peer-group: NOBODY", replace("peer-group: UPSTREAM", "peer-group: NOBODY", file="startup.yaml")),
-    "no address of management": ("FAB9674", "gateway:", replace(r"^(      eth0:\n        ip:\n) +address:\n.*\n", r"\1", file="startup.yaml")),
+    "no address of management": ("FAB9674", "172.16.0.1: {}", replace(r"^(      eth0:\n        ip:\n) +address:\n.*\n", r"\1", file="startup.yaml")),
 }  # fmt: skip
 """The same of NVUE's file."""
 
