@@ -192,7 +192,7 @@ _KEYS = {
     ),
     "etc/NetworkManager/*": (
         "id uuid type interface-name autoconnect autoconnect-priority mtu method never-default address1 address2"
-        " route1 route1_options route2 route2_options routing-rule1 routing-rule2 may-fail gateway dns dns-search"
+        " route1 route1_options route2 route2_options routing-rule1 routing-rule2 may-fail gateway dns mdns dns-search"
         " match-device managed ignore-carrier plugins route-metric route-table addr-gen-mode mac-address"
         " cloned-mac-address ignore-auto-routes ignore-auto-dns timestamp permissions zone master controller"
     ),
@@ -226,12 +226,14 @@ def similar_key(file: str, text: str) -> tuple[str, str] | None:
     for word in found[1].split(".") if found else ():
         if len(word) >= _SHORTEST_KEY and word.lower() not in known:
             near = sorted(known.keys() & {*word_variants(word.lower())} - {f"{word.lower()}s"})
+            near = [each for each in near if _DIGITS.sub("", each) != _DIGITS.sub("", word.lower())]
             if near:
                 return word, known[near[0]]
     return None
 
 
 _KEY = re.compile(r"(?:- )?([\w.*-]+)\s*[:=]")
+_DIGITS = re.compile(r"\d")
 
 
 class Topic(Protocol):
