@@ -152,16 +152,22 @@ def _unusable_lists(tree: _Tree) -> Iterator[tuple[str, int, str]]:
         elif name not in (*lists, *CONTROL_PLANE_LISTS):
             yield f"system/control-plane/acl/{name}", node.line, "no access list has this name"
     for name, rules in lists.items():
-        for rule in (rules.children if rules else None) or ():
+        for rule in _named_children(rules):
             path = f"acl/{name}/rule/{rule.key[0]}"
             action, match = _node_below(rule, ("action",)), _node_below(rule, ("match", "ip"))
             if action is None or not _value_words(action):
                 yield path, rule.line, "it has no action"
-            ports = {child.key[0] for child in (match.children if match else None) or ()} & {*_WITH_PORTS}
+            ports = {child.key[0] for child in _named_children(match)} & {*_WITH_PORTS}
             protocol = _node_below(match, ("protocol",)) if match and ports else None
-            if protocol and (words := _value_words(protocol)) <= {*_WITH_PORTS} - ports:
+            words = _value_words(protocol) if protocol else frozenset()
+            if protocol and words and words <= {*_WITH_PORTS} - ports:
                 what = f"no packet of {min(words)} has ports of {min(ports)}"
                 yield f"{path}/match", protocol.line, what
+
+
+def _named_children(node: Node | None) -> list[Node]:
+    """Return what stands below a node, without items of lists that have no key."""
+    return [child for child in (node.children if node else None) or () if child.key]
 
 
 def _unused_profiles(tree: _Tree) -> Iterator[tuple[str, int, str]]:

@@ -109,7 +109,7 @@ def _finish_interfaces(document: Document) -> None:
     interfaces = {str(name): each for name, each in scope.each("iface").items()}
     for name, each in interfaces.items():
         _finish_interface(document, name, each, name in automatic or name == "lo")
-    known = {*interfaces, "lo"}
+    known = {"lo", *interfaces, *(member for name in interfaces for member in expand_members(name))}
     for key, (_, line) in scope.table("auto").items() if "source" not in scope.values else ():
         for name in expand_members(str(key)):
             if name not in known and _NAME.fullmatch(name):

@@ -246,7 +246,9 @@ _LOGIN_DROP = re.compile(r"\s*tcp dport 22 (?:counter )?(?:drop|reject)")
 _ALL_ACCEPTED = re.compile(r"\s*(?:ct state (?=[\w, {}]*\bnew\b)[\w, {}]* )?(?:counter )?accept")
 _REMOVED = re.compile(r"\s*(?:flush ruleset|(?:flush|delete) table .+)")
 _WORD = re.compile(r"[a-z]{3,}")
-_POLICY = re.compile(r"\bpolicy (?!accept\b|drop\b)(\w+)")
+_POLICY = re.compile(r"(?:^|;)\s*policy (?!accept\b|drop\b)(\w+)")
+_TO_THE_SWITCH = re.compile(r"\bhook\s+(?:input|ingress|prerouting)\b|^\s*include\b")
+"""Chains through which packets to the switch go, and files that may have them."""
 _LIST = re.compile(r"(?:=|port|addr|name|type|state|protocol|vmap) *\{")
 """The beginning of members, which may stand on lines of their own."""
 _STATEMENTS = re.compile(
@@ -264,7 +266,7 @@ def state_refusal(document: Document) -> None:
     drop = next((number for number, line in numbered if _LOGIN_DROP.match(line)), 0)
     tables = [number for number, line in numbered if line.startswith("table ") and line.endswith("{")]
     hooks = [number for number, line in numbered if " hook " in line]
-    if drop and tables and not any("hook input" in lines[number - 1] for number in hooks):
+    if drop and tables and not any(map(_TO_THE_SWITCH.search, lines)):
         why = "no chain of it is for packets to the switch (`hook input`)"
         document.put("unread[the list of logins]", why, [*hooks, drop][0])
     within = False

@@ -289,9 +289,9 @@ def finish(document: Document) -> None:
     for other, (_, line) in automatic.items():
         document.reject(line)
         stated = f"unread[auto {other}]" in document.reading.facts
-        if (
-            str(other) in ("lo", MANAGEMENT_INTERFACE) and not stated
-        ):  # the line below may have its name misspelled
+        needed = str(other) in ("lo", MANAGEMENT_INTERFACE) and not stated
+        if needed and not re.search(rf"^iface {other}\s", document.text, re.MULTILINE):
+            # the line below may have its name misspelled
             place = line + below.get(line, "").startswith("iface ")
             document.put(f"unread[auto {other}]", "no interface has its name", place)
     _finish_isolation(document.reading)

@@ -266,6 +266,7 @@ def test_daemons_and_hashing_are_read_beside_frr_conf() -> None:
         ("    post-up ip link set $IFACE down\n", "interface[eth0]/enabled", "false"),
         ("    address 192.0.2.21/24\n    gateway 192.0.2.1\n", "management/gateway", "192.0.2.1"),
         ("iface swp1\nauto swp2\n", "unread[auto swp2]", "no `iface` has this name"),
+        ("auto swp1-2\niface swp1-2\nauto swp3\n", "unread[auto swp3]", "no `iface` has this name"),
     ],
 )
 def test_interfaces_show_isolation_and_commands(lines: str, path: str, value: str) -> None:

@@ -63,6 +63,16 @@ def test_a_statement_without_effect_is_found_at_its_line(statements: tuple[str, 
     assert [*state_unread(statements).values()] == [at]
 
 
+def test_lists_without_values_and_texts_with_slashes_are_read_in_linear_time() -> None:
+    text = "".join(
+        f"nv set {each}\n" for each in (*_GUARD, "interface swp1 description rack 4.2/48 row 1.1/96")
+    )
+    rule = "- set:\n    acl:\n      A:\n        rule:\n          10:\n            match:\n              ip:\n"
+    rule += "                protocol:\n                tcp: {}\n            action: {permit: {}}\n"
+    for each in (text + "a:" * 20_000, text + ":" * 20_000, rule):
+        assert not [path for path in CUMULUS.read({"startup.yaml": each}).facts if path.startswith("unread[")]
+
+
 @pytest.mark.parametrize("statements", CORRECT)
 def test_a_statement_with_its_purpose_is_silent(statements: tuple[str, ...]) -> None:
     assert state_unread(statements) == {}

@@ -270,7 +270,7 @@ def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[in
          "the announcement of VRF red", 3),
         (FILE, "vrf red\n vni 7\nrouter bgp 1\n neighbor 10.0.0.1 remote-as 2\n address-family l2vpn evpn\n"
          "  advertise-all-vni\n", "the announcement of VNIs", 5),
-        ("interfaces", "auto lo\niface ol inet loopback\n    address 192.0.2.1/32\n", "auto lo", 2),
+        ("interfaces", "auto lo\niface x9 inet loopback\n    address 192.0.2.1/32\n", "auto lo", 2),
         ("nftables.conf", "table inet a {\n chain a {\n  type filter hook output priority 0; policy accept;\n"
          "  tcp dport 22 drop\n }\n}\n", "the list of logins", 3),
         ("nftables.conf", "table inet a {\n chain a {\n  type filter hook input priority 0; policy reject;\n }\n}\n",
@@ -281,6 +281,21 @@ def test_what_frr_refuses_or_never_uses_is_stated(file: str, text: str, subject:
     reading = FRR.read({file: text})
     assert reading.lines.get(f"unread[{subject}]") == (file, line)
     assert len([path for path in reading.facts if path.startswith("unread[")]) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (FILE, "router bgp 1\n neighbor swp1 interface\n neighbor swp1 peer-group PG\n neighbor PG peer-group\n"
+         " bgp listen range 10.0.0.0/8 peer-group PG\nrouter bgp 1\n neighbor swp1 bfd\n"),
+        ("interfaces", "auto lo\niface lo inet loopback\n    address 192.0.2.1/32\nauto eth0\niface eth0 inet dhcp\n"),
+        ("nftables.conf", "include \"/etc/x.nft\"\ntable inet a {\n chain a {\n  tcp dport 22 drop\n }\n}\n"),
+        ("nftables.conf", "table netdev a {\n chain a {\n  type filter hook ingress device eth0 priority 0;\n"
+         "  tcp dport 22 drop\n }\n chain b {\n  log prefix \"by policy denied\" drop\n }\n}\n"),
+    ],
+)  # fmt: skip
+def test_what_frr_and_nft_take_is_silent(file: str, text: str) -> None:
+    assert not [path for path in FRR.read({file: text}).facts if path.startswith("unread[")]
 
 
 def test_a_strange_word_is_compared_with_few_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,7 +187,7 @@ def _impossible_values(text: str) -> Iterator[tuple[int, str, str]]:
             yield match.start(), match[0], "an address has fewer bits"
 
 
-_PREFIX = re.compile(r"(?<![\w.:])([\d.]+\.\d+|[\da-f:]*:[\da-f:]*)/(\d{2,})(?![\w/])")
+_PREFIX = re.compile(r"(?<![\w.:])(\d+\.\d+\.\d+\.\d+|[\da-f]*:[\da-f]*:[\da-f:]*)/(\d{2,9})(?![\w/])")
 _RANGES = {
     "mtu": MTU_RANGE, "switch-priority": (0, 7), "traffic-class": (0, 7), "port-default-sp": (0, 7), "dscp": (0, 63),
     "memory-percent": (0, 100), "bw-percent": (0, 100), "probability": (0, 100), "max-prefix-len": (0, 128),
