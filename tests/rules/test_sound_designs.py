@@ -87,7 +87,7 @@ OTHERS: dict[str, tuple[str, Callable[[Files], Files]]] = {
     "headroom for frames of RDMA": ("junos", replace("mru 9114", "mru 4500")),
     "an inactive filter": ("junos", add("inactive: firewall {\n    family inet {\n        filter OLD {\n            term a {\n                then accept;\n            }\n        }\n    }\n}\n", before=r"^class-of-service")),
     "an inactive policy": ("junos", add("    inactive: policy-statement DRAIN {\n        term a {\n            then reject;\n        }\n    }\n", after=r"^policy-options")),
-    "an inactive spare port": ("junos", add('    et-0/0/60 {\n        description "spare";\n        inactive: unit 0 {\n            family inet {\n                address 10.250.0.0/31;\n            }\n        }\n    }\n', after=r"^interfaces \{")),
+    "an inactive spare port": ("junos", add('    et-0/0/60 {\n        inactive: unit 0 {\n            family inet {\n                address 10.250.0.0/31;\n            }\n        }\n    }\n', after=r"^interfaces \{")),
     "a neighbor in reserve": ("junos", add("            inactive: neighbor 10.64.200.0 {\n                peer-as 4200065536;\n            }\n", after=r"^        group UPSTREAM")),
     "a spare port": ("eos", replace(r"^(interface Ethernet1/1\n   description ).*\n((?: .*\n)*?)   ip address .*\n", r"\1spare\n\2")),
     "a host in the first VLAN": ("eos", replace(r"^(interface Ethernet1/1\n(?: .*\n)*?)   no switchport\n   ip address .*\n", r"\1")),

@@ -177,15 +177,22 @@ def put_refused(document: Document, subject: str, stored: StoredValue, low: int,
         )
 
 
+_STATED_ONCE = {"description", "mtu", "speed", "type", "peer-as", "vlan-id", "transmit-rate", "buffer-size"}
+
+
 def repeated_blocks(nodes: Sequence[Node], above: str = "") -> Iterator[tuple[str, int]]:
-    """Yield the words and the line of each block that continues an earlier one in a section."""
-    seen: set[tuple[str, ...]] = set()
+    """Yield the words and the line of each block that states again what an earlier one of its name in a section does.
+
+    One that only adds to the earlier one is the rest of it, as after `load merge`.
+    """
+    seen: dict[tuple[str, ...], set[str]] = {}
     for node in nodes:
         if node.children is not None:
             words = f"{above}{node.text}"
-            if above and node.key in seen:
+            stated = {each.key[0] for each in node.children if each.children is None} & _STATED_ONCE
+            if above and stated & seen.get(node.key, set()):
                 yield words, node.line
-            seen.add(node.key)
+            seen.setdefault(node.key, set()).update(stated)
             yield from repeated_blocks(node.children, f"{words} ")
 
 
