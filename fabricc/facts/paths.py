@@ -29,6 +29,11 @@ def first_word(path: str) -> str:
     return path.partition("[")[0]
 
 
+def area_of(path: str) -> str:
+    """Return the area that a path is about, `qos` for `qos/dscp[26]/traffic_class`."""
+    return first_word(path).partition("/")[0]
+
+
 def first_key(path: str) -> str:
     """Return the first key of a path, `RED` for `vrf[RED]/static_route[::/0]`; "" without a key."""
     return path.partition("[")[2].partition("]")[0]

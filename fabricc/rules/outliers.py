@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, first_word
+from fabricc.facts.paths import area_of, first_key, first_word
 from fabricc.facts.statement import Device, Statement, Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules import consensus
@@ -98,12 +98,8 @@ def find_outliers(
 
 def _has_another_role(statement: Statement, expected: consensus.Expected) -> bool:
     """Return whether a device states nothing in several areas of its peers, as a gateway next to spines does."""
-    wanted = {_area_of(path) for path, (value, _) in expected.device.items() if value is not None}
-    return len(wanted - {_area_of(path) for path in statement.rest}) >= _AREAS
-
-
-def _area_of(path: str) -> str:
-    return path.partition("/")[0].partition("[")[0]
+    wanted = {area_of(path) for path, (value, _) in expected.device.items() if value is not None}
+    return len(wanted - {area_of(path) for path in statement.rest}) >= _AREAS
 
 
 def _absent_topics(statement: Statement, expected: consensus.Expected) -> dict[str, list[str]]:

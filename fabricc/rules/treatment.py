@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.harmful_settings import (
@@ -206,10 +207,13 @@ def _ports_without(statement: Statement) -> list[str]:
     ]
 
 
+_NUMBERED = re.compile(r"[0-9]")
+
+
 def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
     """Return a description without the number of the NIC, `host01 rail` of `host01 rail0`, and the speed."""
     host, _, rail = str(statement.of(port, "description") or "").rpartition(" ")
-    named = host and rail and any(map(str.isdigit, host))
+    named = host and rail and _NUMBERED.search(host)
     return (f"{host} {rail.rstrip('0123456789')}", statement.of(port, "speed_gbps")) if named else ("", None)
 
 
