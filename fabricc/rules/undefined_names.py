@@ -250,7 +250,7 @@ def _is_near(word: str, name: str) -> bool:
         return short[same:] == long[same + 1 :]
     one, other = short[same:], long[same:]
     exchanged = one[:2] == other[1::-1] and one[2:] == other[2:]
-    return exchanged or (one[1:] == other[1:] and not (one[0].isdigit() and other[0].isdigit()))
+    return exchanged or (one[1:] == other[1:] and not (is_number(one[0]) and is_number(other[0])))
 
 
 _AWAY = 6
