@@ -278,7 +278,7 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     agreed = [at for at in range(3) if others[at] == shares[at]]
     if len(differing) == 1:  # the partition that the egress has otherwise
         odd = differing[0]
-    elif agreed == [0, 2]:
+    elif agreed == [0, 2] and total - _WHOLE < (headroom or _WHOLE):
         odd = 1
     for wrong, at, why in (
         (0 < (lossless or _WHOLE) < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
