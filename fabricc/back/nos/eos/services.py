@@ -16,7 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, setting_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.model import Account, NtpKey, Snmp, Switch, SyslogTls
 
@@ -432,6 +432,13 @@ def _finish_access(document: Document) -> None:
         listed = lists[name] if name in lists else Scope(line)
         listed.used = True
         networks = [*listed.ordered_entries("networks"), *filter(None, [listed.values.get("nobody")])]
+        if name not in lists and (rules := scope.each("rules").get(name)):
+            rules.used = True
+            networks = [
+                (source, at)
+                for rule, at in rules.ordered_entries("rules")
+                for source in _permitted(str(rule))
+            ]
         last = max((at for _, at in networks), default=listed.line)
         document.put(path, ",".join(sorted(str(network) for network, _ in networks)), last)
     applied = scope.each("rules").get(values["control plane"][0]) if "control plane" in values else None
@@ -443,6 +450,15 @@ def _finish_access(document: Document) -> None:
         name, line = values["gnmi vrf"]
         document.put("management/gnmi", name, line)
         document.put("management/gnmi_port", *values.get("gnmi port", (words.GRPC_PORT, line)))
+
+
+def _permitted(rule: str) -> Iterator[str]:
+    """Yield the source that a rule of an extended list permits, as a standard list states it."""
+    action, _, source, wildcard = (*rule.split(), "", "", "", "")[:4]
+    if action == "permit" and source == "host":
+        yield _network("", wildcard)
+    elif action == "permit" and source:
+        yield source if source == "any" or "/" in source else _network("", source, wildcard)
 
 
 def _finish_login_servers(document: Document, protocol: str) -> None:

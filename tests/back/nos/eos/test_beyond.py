@@ -189,3 +189,18 @@ def test_no_text_of_others_is_too_broken_to_read(often: int) -> None:
             reading = EOS.read(files)
             assert reading.lines.keys() <= reading.facts.keys(), path
             EOS.ignorable(files, reading)
+
+
+@pytest.mark.parametrize(
+    ("rule", "permitted"),
+    [
+        ("permit tcp 192.0.2.0/24 any range ssh telnet", "192.0.2.0/24"),
+        ("permit tcp 192.0.2.0 0.0.0.255 any eq ssh", "192.0.2.0/24"),
+        ("permit ip host 192.0.2.7 any", "192.0.2.7/32"),
+        ("permit tcp any any eq ssh", "any"),
+        ("deny ip any any", ""),
+    ],
+)
+def test_an_extended_list_permits_its_sources_to_log_in(rule: str, permitted: str) -> None:
+    text = f"ip access-list SSH\n   10 {rule}\n!\nmanagement ssh\n   ip access-group SSH vrf MGMT in\n"
+    assert read(text)["management/access"] == permitted
