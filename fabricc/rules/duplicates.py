@@ -14,14 +14,14 @@ from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import path_pattern, split_list_path
 from fabricc.facts.statement import Device, Kind, Statement, Tier
-from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import ADDRESSES, INTERFACES, POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import Sessions, opposite_address
-from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+    from fabricc.proof.compare import Finding
 
 
 TWICE = "FAB9604"
@@ -340,40 +340,7 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 break
 
 
-_POLICY_LINE = re.compile(r"^( +)((?:neighbor \S+ )?route-map )(\S+) (in|out)$", re.MULTILINE)
-
-
-def _replaced_policies(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report policies of sessions in whose place a later line of the same block puts another one."""
-    device = statement.device
-    for file, text in device.files.items() if _WAYS.intersection(statement.session_leaves) else ():
-        last: dict[tuple[str, ...], re.Match[str]] = {}
-        for match in _POLICY_LINE.finditer(text):
-            key = match[1], match[2], match[4]
-            before = last.get(key)
-            last[key] = match
-            between = text[before.end() : match.start()].split("\n") if before else []
-            if (
-                before
-                and before[3] != match[3]
-                and not any(_leaves_block(each, match[1]) for each in between)
-            ):
-                message = f"{device.name}: `{before[0].strip()}` has no effect: a later line names {match[3]} instead"
-                place, line = device.paths.get(file, file), text.count("\n", 0, before.start(2)) + 1
-                remedy = "Remove the line that is not meant; check the direction of both."
-                yield Finding(UNREAD, message, place, line, "replaced policy", Severity.WARNING, remedy)
-
-
-_WAYS = frozenset({"import", "export"})
-
-
-def _leaves_block(line: str, indent: str) -> bool:
-    """Return whether a line is less deep than a block."""
-    return bool(line.strip(" !")) and not line.startswith(indent)
-
-
 RULES = (
-    SwitchRule(UNREAD, POLICY, (Input.BGP,), _replaced_policies),
     FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
     FabricRule(TWICE, ADDRESSES, (Input.BGP, Input.LINKS), _strange_loopbacks),

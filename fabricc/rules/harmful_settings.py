@@ -5,6 +5,7 @@ Or that its system rejects for a misspelled word.
 
 from __future__ import annotations
 
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
@@ -229,7 +230,8 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if _LOG not in statement.rest:
         return
     for path in (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog[")):
-        if harmful_settings.quiets_log(path, statement.rest.get(path, ""), line_of(device, path)):
+        value = statement.rest.get(path, "")
+        if harmful_settings.quiets_log(device.system, path, value, partial(line_of, device, path)):
             yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy)
             return
     for file, line, text in device.unknown:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
-from fabricc.back.nos.unread_lines import impossible_prefixes
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Statement, scope_of, session_path
-from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
@@ -26,12 +24,12 @@ from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states
 from fabricc.rules.records import Subnet, Subnets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import Key, Sessions, external_sessions, is_address
-from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
+    from fabricc.proof.compare import Finding
 
 OVERLAP = "FAB9681"
 _REMEDY = "Correct the address or the prefix length of the port with the wrong one."
@@ -413,15 +411,6 @@ def _wide_loopbacks(fabric: Switches) -> Iterator[Report]:
             yield Report(OVERLAP, name, path, message, "wide loopback", Severity.WARNING, remedy)
 
 
-def _impossible_prefixes(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report prefixes longer than an address, which no system accepts."""
-    for file, text in statement.device.files.items():
-        for line, prefix in impossible_prefixes(text):
-            message = f"{statement.name}: {prefix} is no prefix: its length is larger than that of an address"
-            place, remedy = statement.device.paths.get(file, file), "Correct the length."
-            yield Finding(UNREAD, message, place, line, "impossible prefix", Severity.WARNING, remedy)
-
-
 def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
     """Report ports of OSPF or IS-IS without a neighbor on two switches that a link would join as it joins others.
 
@@ -450,7 +439,6 @@ def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
 
 
 RULES = (
-    SwitchRule(UNREAD, ADDRESSES, (), _impossible_prefixes),
     FabricRule(DIFFERENT, ADDRESSES, (Input.LINKS,), _unmatched_ends),
     SwitchRule(OVERLAP, ADDRESSES, (), _own_overlaps),
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),

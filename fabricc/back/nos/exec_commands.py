@@ -235,7 +235,9 @@ def _negated_command(text: str) -> str:
 
 _DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
 _SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
-_PORT = re.compile(r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?")
+_PORT_STATEMENT = re.compile(
+    r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?"
+)
 _SERVICES = {"system ntp": "management/ntp", "system syslog host": "management/syslog"}
 _MARK = "inactive: "
 _DELETE = "delete "
@@ -292,7 +294,7 @@ class Inactive(NamedTuple):
     @property
     def port(self) -> str:
         """The port that it is about, without its unit; "" for none."""
-        match = _PORT.fullmatch(self.words)
+        match = _PORT_STATEMENT.fullmatch(self.words)
         return match[1].partition(".")[0] if match else ""
 
 

@@ -371,12 +371,19 @@ def hiding_aggregates(facts_below: Callable[[str], Mapping[str, Value]]) -> Iter
                 yield from ((clause, mark) for mark in _HIDING if f"community {mark}" in str(text))
 
 
-def quiets_log(path: str, value: object, line: str) -> bool:
-    """Return whether a log server gets next to nothing: no message, or those of the gravest levels alone."""
+def quiets_log(system: str, path: str, value: object, line: Callable[[], str]) -> bool:
+    """Return whether a log server gets next to nothing: no message, or those of the gravest levels alone.
+
+    Args:
+        system: of the switch.
+        path: of the fact.
+        value: of the fact.
+        line: returns the line that states it.
+    """
     if match := _JUNOS_LOG.fullmatch(path):
         return match[1] != "messages" and str(value) in _SILENT
     return (path == FRR_LOG and value in _GRAVEST) or (
-        path == "management/syslog" and bool(_NXOS_LOG.fullmatch(line))
+        system == "nxos" and path == "management/syslog" and bool(_NXOS_LOG.fullmatch(line()))
     )
 
 

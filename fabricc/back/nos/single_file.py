@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
+from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading.reader import recognized_lines
@@ -86,7 +87,7 @@ class SingleFileNos:
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Return the facts of a switch's files."""
-        return hide_values(self.reader.read(files), files)
+        return hide_values(state_lost_lines(self.reader.read(files), files), files)
 
     def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

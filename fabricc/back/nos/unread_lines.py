@@ -29,21 +29,6 @@ def allows_on_link(text: str) -> bool:
     return _ON_LINK.search(text) is not None
 
 
-_IMPOSSIBLE = re.compile(
-    r"(?<![\w.:/-])(?:(?:\d{1,3}\.){3}\d{1,3}/(?:3[3-9]|[4-9]\d|\d{3})"
-    r"|[0-9a-f]{1,4}:[0-9a-f:]*/(?:129|1[3-9]\d|[2-9]\d\d))(?![\w./:-])"
-)
-_WORDS_OF_PEOPLE = re.compile(r"\s*(?:[!#]|/\*)|.*\b(?:description|remark|banner|message)\b")
-
-
-def impossible_prefixes(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each prefix with a length above that of an address, outside of comments."""
-    for match in _IMPOSSIBLE.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        if not _WORDS_OF_PEOPLE.match(text, start, match.start()):
-            yield text.count("\n", 0, start) + 1, match[0]
-
-
 _QUAD = re.compile(r"(?<![\w.:/-])\d{1,4}(?:\.\d{1,4}){3}(?![\w.:-])")
 _OCTET = 255
 

@@ -97,7 +97,7 @@ def test_a_review_of_trees_has_the_findings_of_the_rules(tmp_path: Path) -> None
     review = review_edit("frr", edit, tmp_path, rules=True)
     assert review is not None
     found = review.proof_findings
-    assert {each.code for each in found} == {"FAB9676"}
+    assert {each.code for each in found} == {"FAB9676", "FAB9695"}
     assert all(each.position and each.position.file.endswith("/frr.conf") for each in found)
     assert review.impact is Impact.TRAFFIC_LOSS
     assert not any("No drain" in step for step in drain_steps(review))

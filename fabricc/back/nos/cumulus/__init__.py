@@ -26,6 +26,7 @@ from fabricc.back.nos.cumulus.foreign import beyond, idle, port_qos
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, Release, gaps, release_of
 from fabricc.back.nos.exec_commands import ExecLine, exec_lines, exec_pattern, matching_lines
 from fabricc.back.nos.frr import IGNORABLE
+from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.reader import recognized_lines
@@ -118,7 +119,7 @@ def read(files: Mapping[str, str]) -> Reading:
         roce.expand_roce(text, words.FILE, reading)
     else:
         flat.read_files(files, reading)
-    return hide_values(reading, files)
+    return hide_values(state_lost_lines(reading, files), files)
 
 
 def ignorable(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:

@@ -15,6 +15,7 @@ from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, qos, recognitio
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.nos.unread_lines import find_misspellings
@@ -244,7 +245,7 @@ class FrrLinux:
         _state_stopped(reading, files.get(daemons.FILE, ""))
         unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
-        return hide_values(reading, files)
+        return hide_values(state_lost_lines(reading, files), files)
 
     def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

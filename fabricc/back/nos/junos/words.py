@@ -189,7 +189,9 @@ def repeated_blocks(nodes: Sequence[Node], above: str = "") -> Iterator[tuple[st
     for node in nodes:
         if node.children is not None:
             words = f"{above}{node.text}"
-            stated = {each.key[0] for each in node.children if each.children is None} & _STATED_ONCE
+            stated = {
+                each.key[0] for each in node.children if each.children is None and each.key
+            } & _STATED_ONCE
             if above and stated & seen.get(node.key, set()):
                 yield words, node.line
             seen.setdefault(node.key, set()).update(stated)

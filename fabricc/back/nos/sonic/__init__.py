@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import COMMANDS, IGNORABLE, exec_lines
+from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
     bgp,
@@ -103,7 +104,7 @@ class Sonic:
                     reading.put(f"unread[BFD of {neighbor}]", why, *(own or reading.lines[path]))
             interfaces.read_isolation(document, reading)
             tenants.finish_names(document, reading)
-        return hide_values(reading, files)
+        return hide_values(state_lost_lines(reading, files), files)
 
     def derived_texts(self, switch: Switch) -> tuple[str, ...]:
         """Return the networks that several links join in."""

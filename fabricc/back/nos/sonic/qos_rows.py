@@ -260,7 +260,7 @@ def _place_missing_queues(document: Document, queues: Mapping[str, Scope]) -> No
         own.setdefault(name, []).extend((queue, row) for queue in expand_range(numbers))
     every = {queue for found in own.values() for queue, _ in found}
     for name, found in own.items():
-        for queue in every - {queue for queue, row in found if row.values}:
+        for queue in every - {queue for queue, row in found if row.values} if found else ():
             line = min(found, key=lambda each: abs(each[0] - queue))[1].line
             for leaf in ("scheduler", *_WRED.values()):
                 document.reading.lines.setdefault(

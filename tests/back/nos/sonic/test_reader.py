@@ -122,6 +122,12 @@ def test_list_of_buffer_profiles_is_reported() -> None:
     assert any("BUFFER_QUEUE|Ethernet0|0 profile" in text for _, _, text in reading.unknown)
 
 
+def test_a_queue_without_a_number_is_of_no_port() -> None:
+    tables = json.loads(RENDERED["config_db.json"])
+    tables["QUEUE"]["Ethernet0|x"] = {}
+    assert SONIC.read({"config_db.json": json.dumps(tables)}).facts
+
+
 @given(draw_damaged())
 def test_no_damage_makes_it_fail(text: str) -> None:
     SONIC.read({"config_db.json": text})
