@@ -11,6 +11,7 @@ from fabricc.audit.links import links_of
 from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
+from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
@@ -121,9 +122,9 @@ def test_a_lone_bare_port_of_four_switches() -> None:
 
 
 def test_a_prefix_longer_than_an_address() -> None:
-    path = "prefix_list[OWN]/0"
-    found = one(find_all_in(make_device("leaf", {"bgp/asn": 65000, path: "10.0.0.0/310"})), "FAB9060")
-    assert (found.file, found.line) == ("leaf", 2)
+    text = "ip prefix-list OWN\n   seq 10 permit 10.0.0.0/310\n"
+    reading = back_ends.load("eos").read({"running-config.cfg": text})
+    assert reading.lines["unread[10.0.0.0/310]"] == ("running-config.cfg", 2)
 
 
 def test_no_watchdog_and_no_marking() -> None:
