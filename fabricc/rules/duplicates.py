@@ -1,4 +1,4 @@
-"""Find addresses, router identifiers and AS numbers of several devices, lanes of several ports, and replaced lines."""
+"""Find addresses, router identifiers and AS numbers of several devices, and lanes of several ports."""
 
 from __future__ import annotations
 
