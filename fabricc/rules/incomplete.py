@@ -21,7 +21,7 @@ from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
 from fabricc.rules.announcements import POINTLESS, connected_maps
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.routing import POLICY as REFUSED
@@ -351,15 +351,10 @@ def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             service = first_key(path) or "login"
             message = f"{statement.name}: the access list for {service} permits nobody, or is not defined"
             remedy = "Permit the networks of the administrators."
-            yield finding_at(
-                MISSING,
-                statement.device,
-                path,
-                message,
-                "closed access",
-                Severity.WARNING,
-                remedy,
-            )
+            device, group = statement.device, "closed access"
+            opens = not line_of(device, path).startswith(" ")  # the list, whose rule is on a line below
+            word = "deny" if opens else ""
+            yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy, word=word)
             return
 
 
