@@ -306,7 +306,7 @@ _NUMBERS = re.compile(r"\d{1,9}")
 
 
 def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report each port that has a lane of another one: that whose lanes continue those of no port beside it."""
+    """Report each port with a lane of another port: of the two, the port whose lanes do not fit its neighbors."""
     owners: dict[str, str] = {}
     lanes = {
         port: stated.replace(" ", "").split(",")
@@ -320,7 +320,7 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     }
 
     def fits(port: str) -> tuple[bool, bool]:
-        """Return whether the lanes of a port follow each other, and whether they continue those beside it."""
+        """Return whether the lanes of a port are consecutive, and whether they continue those of a neighbor."""
         numbers = [whole_number(each) or 0 for each in lanes[port]]
         before, after = (lanes.get(each, [""]) for each in beside[port])
         continued = whole_number(before[-1]) == numbers[0] - 1 or whole_number(after[0]) == numbers[-1] + 1

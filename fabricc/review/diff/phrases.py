@@ -61,7 +61,7 @@ def _label_text(words: str, subject: str) -> str:
 
 
 def _name_detail(subject: str) -> str:
-    """Return words for a fact whose row has no words of its own; ports and sessions are counted beside them."""
+    """Return words for a fact whose row names none; the numbers of its ports and sessions follow."""
     _, _, rest = subject.partition("/")
     return (rest if rest and _PLACE.match(subject) else subject).replace("_", " ")
 
