@@ -205,6 +205,7 @@ def test_adopt_infers_hosts_without_files_from_ports(name):
     assert any("no files of hosts" in words for words in adoption.adopted.assumed)
 
 
+@pytest.mark.slow
 def test_adopted_files_build_and_are_never_overwritten(tmp_path):
     adoption = adopt_compiled(compile_inventory("lab-smallest"))
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
@@ -224,6 +225,7 @@ def test_adopted_files_build_and_are_never_overwritten(tmp_path):
     assert refused.value.diagnostics[0].code == "FAB9701"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_read_is_reported(tmp_path):
     compiled = compile_inventory("lab-smallest")
     for network, each in each_device(compiled):
@@ -330,6 +332,7 @@ def test_a_fabric_of_others_keeps_names_numbers_addresses_and_ports(foreign):
     assert not [found for found in compiled.proof(jobs=1) if found.severity is Severity.ERROR]
 
 
+@pytest.mark.slow
 def test_adopt_writes_lines_without_a_key_as_overlays_and_no_secrets(foreign):
     kept = "".join(text for name, text in foreign.files.items() if name.startswith("overlays/"))
     assert "vlan internal order ascending range 1006 1199" in kept

@@ -105,6 +105,7 @@ def test_names_that_no_spec_takes_are_left_out_of_it_and_the_rest_is_adopted(
     assert compile_spec(tmp_path / "out" / "cluster.yaml").sound
 
 
+@pytest.mark.slow
 def test_each_line_that_a_build_does_not_write_is_listed(bundled: run.Adoption) -> None:
     lost = {each.text for each in bundled.adopted.lost["leaf1"]}
     assert {"Authorized use only.", "logging buffered 10000"} <= lost

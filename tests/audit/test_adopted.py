@@ -51,7 +51,7 @@ def adopt_plain(name):
     return compiled, adopt_compiled(compiled)
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but([each for each in SPECS if each not in (*OTHERS, *HUGE)], QUICK))
 def test_a_fabric_comes_back_without_a_difference(name, tmp_path):
     compiled = compiled_of(SPECS[name], tmp_path)

@@ -59,6 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere(built: Path) -> None:
     pages = {
         path.resolve(): Page(path.read_text("utf-8"))

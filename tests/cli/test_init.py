@@ -333,6 +333,7 @@ def converse_with(folder: Path, answers: list[str]) -> tuple[int, str]:
     return program.wait(timeout=60), shown
 
 
+@pytest.mark.slow
 def test_init_prompts_on_a_terminal(tmp_path: Path, key: Path) -> None:
     answers = [
         "hall-3",

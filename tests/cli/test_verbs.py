@@ -76,6 +76,7 @@ def test_a_mistyped_verb_is_answered_with_the_nearest(fabricc: Fabricc) -> None:
     assert "Did you mean 'validate'?" in fabricc("valdiate").err
 
 
+@pytest.mark.slow
 def test_init_builds_as_it_stands(tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert fabricc("init", "repo").status == 0
@@ -278,6 +279,7 @@ def test_plan_draws_racks_of_which_the_places_are_given(repo: Path, fabricc: Fab
     assert label["line_2"].startswith("to A 1 U40 su001-tor1a ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "line", "words"),
     [

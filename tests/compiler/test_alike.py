@@ -160,6 +160,7 @@ def _compare_with_reading(
     return alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", ["cumulus", "frr"])
 def test_tors_of_a_tenant_are_substituted(nos: str) -> None:
     found = [each for each in each_substituted(_compile(_with_tenants(nos))) if not isinstance(each[1], Host)]
@@ -209,6 +210,7 @@ def test_every_altered_word_and_line_is_left_to_the_reader(nos: str) -> None:
         assert alike.reading(device, {**files, "more": ""}) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_every_other_coordinate_planned_is_left_to_the_reader(nos: str) -> None:
     for alike, device in first_of_each(nos):

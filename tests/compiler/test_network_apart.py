@@ -93,6 +93,7 @@ def host_files(tree: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_hosts_have_the_same_names(trees: dict[str, Path]) -> None:
     hosts = {name: {each.name for each in (tree / "hosts").iterdir()} for name, tree in trees.items()}
     assert hosts["rails"] == hosts["store"] == hosts["front"] != set()
@@ -290,6 +291,7 @@ def test_two_specs_of_one_cluster_share_neither_lock_nor_tree(tmp_path: Path) ->
     assert "cluster one network storage\n" in (tmp_path / "storage.lock").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [None, {"name": "frontend", "number": 1}])
 def test_a_lock_of_another_network_is_refused(network: dict[str, Any] | None, tmp_path: Path) -> None:
     assert refusal_codes(build(STORAGE, tmp_path)[0]) == []

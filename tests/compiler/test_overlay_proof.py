@@ -48,6 +48,7 @@ def test_an_overlay_has_one_verdict(
     assert compare_verdicts(tmp_path, capsys) == (1 if expected else 0, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -98,6 +99,7 @@ def test_each_system_has_its_reversals(nos: str, file: str, text: str, lines: li
     assert found == lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["{{ pool }}", "{% if x %}", "${POOL}"])
 def test_marks_of_a_template_are_reported_with_their_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str

@@ -119,6 +119,7 @@ def test_every_alteration_shows(old: str, new: str, built: tuple[Any, Path]) -> 
     assert compare(CUMULUS.planned(switch), reading) or reading.unknown
 
 
+@pytest.mark.slow
 @pytest.mark.spread
 @needs_models
 @pytest.mark.parametrize("release", ["5.9", "5.14", "5.18"])
@@ -129,6 +130,7 @@ def test_object_models_of_the_maker_accept_it(release: str, built: tuple[Any, Pa
     assert found.returncode == 0, found.stdout + found.stderr
 
 
+@pytest.mark.slow
 def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path) -> None:
     spec = wanted_spec(
         cables={"spine": {"length_m": 250, "medium": "smf"}},

@@ -165,6 +165,7 @@ def test_mcp_answers_equal_the_verbs_and_write_nothing(root: Path) -> None:
     assert tree_contents(root) == before
 
 
+@pytest.mark.slow
 def test_a_spec_outside_is_not_read_for_a_tree_inside(server: ModuleType, root: Path, tmp_path: Path) -> None:
     place = server.ReadableFolder(root.resolve())
     assert place.spec_of("./build/zone") == "./cluster.yaml"
@@ -405,6 +406,7 @@ def test_a_diff_against_git_compares_revisions_below_the_root(tmp_path: Path) ->
     anyio.run(ask)
 
 
+@pytest.mark.slow
 def test_unknown_and_empty_arguments_are_refused(root: Path) -> None:
     async def ask() -> None:
         async with open_client(root) as client:

@@ -105,6 +105,7 @@ def test_a_dry_run_changes_nothing_and_a_second_run_neither(case: Case) -> None:
     assert len(tagged) == len(set(tagged)), "each object of ours is read once"
 
 
+@pytest.mark.slow
 def test_growth_creates_and_a_smaller_fabric_deletes_what_is_ours(case: Case) -> None:
     case.fill()
     before = {path: set(each) for path, each in case.store.lists.items()}
@@ -184,6 +185,7 @@ def test_tables_of_identities_come_back(case: Case) -> None:
     assert run(["validate", str(spec)]) == 0
 
 
+@pytest.mark.slow
 def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
     (case.folder / "cluster.yaml").write_text(SPEC + SEGMENTS)
     assert case.sync("--apply", "--tenant", "research")[0] == 0
@@ -202,6 +204,7 @@ def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
     assert (status, "FAB2150" in err) == (0, False), "devices of the other network are known"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status", "output"),
     [
@@ -300,6 +303,7 @@ def test_shared_objects_of_a_company_are_used(case: Case) -> None:
     assert case.changes()["changes"] == []
 
 
+@pytest.mark.slow
 def test_two_clusters_with_devices_of_one_name_have_their_own(case: Case) -> None:
     """Names of devices are unique in a location, not on the server."""
     case.fill()
@@ -388,6 +392,7 @@ def test_an_address_that_others_have_is_a_conflict(case: Case) -> None:
     assert case.changes()["changes"] == []
 
 
+@pytest.mark.slow
 def test_an_address_of_others_on_another_interface_is_not_taken(case: Case) -> None:
     address = next(each["key"][0] for each in case.changes()["changes"] if each["kind"] == "address")
     other = _add_address(case, address, None)

@@ -108,6 +108,7 @@ def refused_in_time(name: str, port: int, **options: Any) -> str:
     return str(failure.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fabricc_eos", "fabricc_nxos"])
 @pytest.mark.parametrize("body", ANSWERS)
 def test_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -> None:

@@ -506,6 +506,7 @@ def test_a_merge_reads_no_exchanged_object(repository: Path, kind: str, tmp_path
         git_history.merge_commits(found, main, topic, (start,), tmp_path / "merge")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["blob", "tree"])
 def test_a_merge_does_not_read_a_second_content_of_an_object(
     repository: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -537,6 +538,7 @@ def test_a_merge_does_not_read_a_second_content_of_an_object(
     assert (merge.tree, merge.conflicts) == (expected, ())
 
 
+@pytest.mark.slow
 def test_a_merge_of_copies_is_that_of_git(repository: Path, tmp_path: Path) -> None:
     """Renamed files and folders, links, modes, a submodule, and a conflict."""
     site = repository / "site"

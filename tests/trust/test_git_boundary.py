@@ -208,6 +208,7 @@ def test_a_repository_has_no_references_without_end(private: Path, monkeypatch: 
     assert Repository.of(private).commit("HEAD")
 
 
+@pytest.mark.slow
 def test_repositories_of_the_user_are_read(private: Path, root: Path, tmp_path: Path) -> None:
     (private / "site").mkdir()
     (private / "site" / "cluster.yaml").write_text("x\n")
@@ -256,6 +257,7 @@ def _add_repository(root: Path, private: Path) -> Path:
     return root / "site" / ".git"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exchange",
     [_exchange_git, _exchange_parts, _exchange_folder, _add_repository],

@@ -252,7 +252,7 @@ def top(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path / "repository"
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_verb_ends_in_a_finding(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str

@@ -76,6 +76,7 @@ def test_build_twice_and_check(call: Call, spec: Path, tmp_path: Path) -> None:
     assert "FAB6305" in output
 
 
+@pytest.mark.slow
 def test_check_runs_the_subnet_manager_on_request(call: Call, spec: Path, tmp_path: Path) -> None:
     if missing_programs():
         pytest.skip(f"not installed: {', '.join(missing_programs())}")

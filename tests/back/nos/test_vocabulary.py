@@ -151,6 +151,7 @@ def path_pattern(name: str) -> str:
     return starred.replace("\0", r"\[\*\]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_every_vocabulary_row_is_stated_by_a_back_end(file: Path) -> None:
     own = "waist" if file == NEUTRAL else "host" if file.parent.name == "hosts" else file.parent.name

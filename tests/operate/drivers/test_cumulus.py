@@ -161,6 +161,7 @@ def test_a_switch_that_was_never_saved_takes_its_first_commit(
     assert switch.text("running.json") == switch.text("startup") == NEW
 
 
+@pytest.mark.slow
 def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
@@ -206,6 +207,7 @@ def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -
         driver.confirm_commit()
 
 
+@pytest.mark.slow
 def test_a_commit_whose_answer_is_lost_is_requested_again(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.drop_commit = "after"
     driver.load_replace_candidate(config=NEW)
@@ -292,6 +294,7 @@ def test_words_of_the_configuration_and_of_old_messages_are_no_outcome(
     assert switch.text("running.json") == switch.text("startup") == severe
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [None, 60])
 def test_the_state_of_the_revision_decides_with_exit_status_0(
     switch: LinuxSwitch, driver: Any, seconds: int | None

@@ -53,6 +53,7 @@ def test_a_replace_is_compared_committed_and_saved(switch: EosSwitch, driver: An
     assert switch.running == switch.startup == LINES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "owner",
     [
@@ -134,6 +135,7 @@ def test_zero_touch_provisioning_that_runs_holds_the_switch(tmp_path: Path, mode
         assert switch.requests == before + 1
 
 
+@pytest.mark.slow
 def test_without_confirmation_the_switch_goes_back(switch: EosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=1)

@@ -241,6 +241,7 @@ def test_a_folder_that_the_switch_lacks_is_made(boxes: list[Box]) -> None:
     assert boxes[0].run("ls", "/srv/lacking/conf.d") == ""
 
 
+@pytest.mark.slow
 def test_getters_that_are_read_together_need_one_request(
     driver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +268,7 @@ def test_getters_that_are_read_together_need_one_request(
     assert len(sent) == 4
 
 
+@pytest.mark.slow
 def test_a_candidate_outside_the_grammar_is_refused_without_its_secrets(driver: Any) -> None:
     wrong = NEW.replace("description peer 2", "peer 2\n neighbor 192.0.2.2 remote-as 65002 password S3CRET")
     with pytest.raises(ReplaceConfigException, match="Unknown command") as caught:
@@ -412,6 +414,7 @@ def fill_disk(box: Box, left: int = 0) -> Iterator[None]:
         box.run("rm", "-f", "/run/filler")
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], driver: Any) -> None:
     with fill_disk(boxes[0]), pytest.raises(ReplaceConfigException, match="No space left"):
         driver.load_replace_candidate(config=NEW)

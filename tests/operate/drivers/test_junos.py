@@ -79,6 +79,7 @@ protocols {
 """
 
 
+@pytest.mark.slow
 def test_a_switch_that_runs_the_secrets_of_its_plan_is_unchanged(switch: JunosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=SECRETS)
     driver.commit_config()
@@ -113,6 +114,7 @@ snmp {
 """
 
 
+@pytest.mark.slow
 def test_a_switch_with_the_snmp_users_of_its_plan_is_unchanged(switch: JunosSwitch, driver: Any) -> None:
     """The keys are published with their passwords and the engine; another password is a difference of its lines."""
     driver.load_replace_candidate(config=SNMP.replace('"12345678"', "12345678"))
@@ -310,6 +312,7 @@ def test_words_of_a_commit_s_author_are_no_status(switch: JunosSwitch, driver: A
     assert not driver.has_pending_commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", ["", "session 9", "for change 7"])
 def test_the_commit_of_another_machine_is_not_taken_for_the_own_one(
     switch: JunosSwitch, message: str
@@ -363,6 +366,7 @@ def test_a_commit_without_a_session_is_nobody_s(switch: JunosSwitch, log: str) -
         assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [(USER, None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("marks", "release"), [(False, "21.4R3-S5.4"), (False, ""), (True, "21.4R3-S5.4")])
 def test_a_release_that_is_not_known_to_mark_commits_is_judged_by_the_time(
     switch: JunosSwitch, driver: Any, marks: bool, release: str
@@ -578,6 +582,7 @@ def test_another_answer_is_not_no_session(
         assert driver.get_bgp_neighbors() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["", ENGINES.format("<other/>"), "<output>\nerror: timeout\n</output>"])
 def test_an_empty_answer_is_not_nothing(
     switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, content: str

@@ -135,6 +135,7 @@ def test_a_commit_waits_for_its_confirmation_and_is_saved_then(switch: NxosSwitc
     assert switch.startup == NEW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["", "Commit timer : {left:.0f} s\n", "Commit-timeout: running\n"])
 def test_a_timer_in_an_unknown_form_is_confirmed_by_the_log(
     switch: NxosSwitch, driver: Any, form: str
@@ -185,6 +186,7 @@ def test_refused_sessions_are_an_error_where_bgp_runs(
         driver.get_bgp_neighbors()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["confirm_commit", "rollback"])
 def test_the_replace_of_another_user_that_waits_is_left_alone(
     switch: NxosSwitch, driver: Any, verb: str
@@ -236,6 +238,7 @@ def test_a_note_that_another_machine_overwrote_is_written_again(
         assert [(hold.owner, hold.own) for hold in theirs.get_holds()] == [("run 8", None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("note", "known"),
     [
@@ -331,6 +334,7 @@ def test_without_confirmation_the_switch_goes_back(switch: NxosSwitch, driver: A
     assert switch.running == "hostname old\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True])
 def test_a_lost_confirmation_that_came_too_late_is_reported(
     switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, late: bool
@@ -430,6 +434,7 @@ def test_a_replace_that_never_arrived_committed_nothing(switch: NxosSwitch, driv
     assert not driver.has_pending_commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_replace_that_takes_long_is_polled_until_it_has_ended(
     switch: NxosSwitch, driver: Any, fails: bool
@@ -627,6 +632,7 @@ def test_the_account_that_a_switch_makes_of_an_snmp_user_stays_as_long_as_the_us
     assert "monitor" not in switch.running
 
 
+@pytest.mark.slow
 def test_a_key_that_was_changed_is_set_again(switch: NxosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()

@@ -84,6 +84,7 @@ def wait_for(found: Callable[[], Any]) -> Any:
     return value
 
 
+@pytest.mark.slow
 def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     difference = driver.compare_config()
@@ -295,6 +296,7 @@ def test_a_restart_ends_a_commit_that_waits(switch: LinuxSwitch, driver: Any) ->
         other.load_replace_candidate(config=BUNDLE)
 
 
+@pytest.mark.slow
 def test_a_commit_that_the_guard_undoes_is_a_hold(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     driver.commit_config(revert_in=600)

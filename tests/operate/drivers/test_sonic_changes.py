@@ -318,6 +318,7 @@ def test_an_answer_that_is_no_configuration_is_an_error(
         driver.get_config("running")
 
 
+@pytest.mark.slow
 def test_numbers_of_a_boot_file_are_the_texts_that_run(switch: LinuxSwitch, driver: Any) -> None:
     """The presets of sonic-cfggen have numbers (config_samples.py), and people write some by hand."""
     row = {"rrclient": 0, "nhopself": True, "asn": "65200"}
@@ -384,6 +385,7 @@ def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, 
         assert one.text("frr") == "router bgp 65100\n"
 
 
+@pytest.mark.slow
 def test_the_mode_split_without_its_files_is_refused(switch: LinuxSwitch, driver: Any) -> None:
     wanted = planned_tables(
         *TWO, DEVICE_METADATA={"localhost": {**HERE, "docker_routing_config_mode": "split"}}

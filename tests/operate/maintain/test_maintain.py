@@ -124,6 +124,7 @@ def test_a_tor_takes_a_rail_of_its_hosts_and_jobs_must_leave_them(fabricc: Calla
     assert [one["code"] for one in found["findings"]] == ["FAB9409"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planes", ["", "planes: 2\n"])
 def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
     tmp_path: Path,
@@ -206,6 +207,7 @@ def test_a_link_is_shut_and_parallel_ones_carry_no_more_than_hashing_gives_them(
     assert found["specs"]["words"] == ["overrides.spine01a.ports.Ethernet0.shutdown: true"]
 
 
+@pytest.mark.slow
 def test_further_networks_have_parts_of_their_own(fabricc: Callable[..., Ran]) -> None:
     spec = str(INVENTORIES / "whole-cluster-256" / "cluster.yaml")
     found = read_answer(fabricc("maintain", "su001-host03", "--window", "1h", "--format", "json", spec))
@@ -315,6 +317,7 @@ def test_hosts_that_keep_all_their_ports_and_paths_are_not_touched() -> None:
     assert (only.name, only.how, only.gpus, only.kept) == ("su001-host01", "rail lost", 1, Fraction(1))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_slurm_takes_the_reservation_and_gives_it_back(tmp_path: Path, fabricc: Callable[..., Ran]) -> None:
     found = read_answer(fabricc("maintain", "su002-tor3a", "--window", "90m", "--at", "2099-11-23T22:00",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NEW = matrix.NEW[HITLESS]
 
 
+@pytest.mark.slow
 def test_a_storm_on_the_canary_stops_the_push_there(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "commit_config", 1, "after", "storm")

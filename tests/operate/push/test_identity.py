@@ -52,6 +52,7 @@ def swap_servers(
         yield source, server, words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", DRIVERS)
 def test_a_swapped_address_is_refused_by_every_verb(nos: str, tmp_path: Path) -> None:
     with swap_servers(tmp_path, nos) as (source, _, words):
@@ -157,6 +158,7 @@ def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Pat
         assert (report.exit_status, report.unread) == (1, {})
 
 
+@pytest.mark.slow
 def test_a_switch_that_has_its_name_from_dhcp_is_known_by_its_loopback(
     tmp_path: Path, fabric: BuiltTree
 ) -> None:

@@ -163,6 +163,7 @@ def test_switches_that_cannot_go_back_by_themselves_are_reported_before_the_star
     network.truthful(NEW)
 
 
+@pytest.mark.slow
 def test_a_canary_that_announces_nothing_is_rolled_back_before_its_change_is_confirmed(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +311,7 @@ def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> No
     assert guarded_switches(network) == set()
 
 
+@pytest.mark.slow
 def test_dry_run_reports_drained_switches(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(DISRUPTIVE)
     output = network.push("--adopt", "--dry-run", status=0).stdout

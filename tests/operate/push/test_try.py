@@ -162,6 +162,7 @@ def test_the_first_switch_of_each_kind_is_the_canary(tmp_path: Path) -> None:
     assert list(canary_trial.choose_canaries(source, ["spine02a"]).values()) == ["spine02a"]
 
 
+@pytest.mark.slow
 def test_a_driver_that_cannot_check_is_reported(network: Network) -> None:
     network.edit(HITLESS)
     output = network.push("--try", status=3)

@@ -50,6 +50,7 @@ def test_the_others_are_changed_and_the_run_knows_who_is_left(network: Network) 
     assert run_outcomes(network) == ["done"]
 
 
+@pytest.mark.slow
 def test_a_later_push_changes_what_was_left_out(network: Network) -> None:
     network.push(*SKIP, status=3)
     network.ask("mend", GONE)
@@ -80,6 +81,7 @@ def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["deny", "impostor"])
 def test_rejected_login_and_other_host_key_are_not_skipped_as_unreachable(
     network: Network, fault: str

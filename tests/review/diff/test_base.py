@@ -108,6 +108,7 @@ def verdict_line(ran: Ran) -> str:
     return ran[1].partition("\n")[0]
 
 
+@pytest.mark.slow
 def test_a_tag_with_the_name_of_a_branch_is_no_base(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_merged_and_reverted_change_is_not_a_change_of_the_branch(
     assert "dscp: 26" in (repository.folder / "cluster.yaml").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_result_of_the_merge_counts_where_both_sides_changed_the_spec(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -284,6 +286,7 @@ def clone_diverged(repository: Repository) -> Path:
     return clone
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_stops_and_names_the_command(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,6 +363,7 @@ def test_histories_without_a_common_commit_stop(repository: Repository, fabricc:
     assert "git worktree add" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "head"), [("main", "main"), ("main", "HEAD"), ("main", "main~1")])
 def test_a_head_that_the_base_contains_stops(
     repository: Repository, fabricc: Callable[..., Ran], base: str, head: str
@@ -424,6 +428,7 @@ def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     assert "FAB9034" in ran[1]
 
 
+@pytest.mark.slow
 def test_a_moved_spec_with_its_lock_changes_nothing(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -600,6 +605,7 @@ def test_a_new_cluster_next_to_a_renamed_one_is_new(
     assert "which has no such spec" in out, err
 
 
+@pytest.mark.slow
 def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(new__cluster_yaml=SPEC.replace("cluster: zone", "cluster: new"))
     status, _, err = fabricc("diff", "new/cluster.yaml")

@@ -172,6 +172,7 @@ def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
     assert "fabric:control-files" in found["labels"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec_too", [False, True])
 def test_a_configuration_of_another_tree_is_a_control_file_unless_its_spec_changes(
     repository: Repository, fabricc: Callable[..., Ran], *, spec_too: bool

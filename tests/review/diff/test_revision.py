@@ -119,6 +119,7 @@ def test_a_spec_that_is_new_is_all_devices_new(repo: Path, fabricc: Callable[...
     assert "| GPUs | - | " in out
 
 
+@pytest.mark.slow
 def test_a_base_that_does_not_compile_is_reported_by_its_revision(
     repo: Path, fabricc: Callable[..., Ran]
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_base_that_does_not_compile_is_reported_by_its_revision(
     assert (status, "broken has no site/other.yaml" in err) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_change_is_held_to_the_policy_of_the_base(repo: Path, fabricc: Callable[..., Ran]) -> None:
     git(repo, "checkout", "-q", "main")
     (repo / "site" / "fabricc-policy.yaml").write_text("max_gpus_affected: 64\n", "utf-8")

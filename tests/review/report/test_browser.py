@@ -118,6 +118,7 @@ def test_scrollable_table_shows_an_edge_shadow(chromium: Chromium, page: Path) -
         assert with_hint[other] == without[other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: Path, scheme: str) -> None:
     chromium.show(page, scheme=scheme)

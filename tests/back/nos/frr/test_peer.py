@@ -187,6 +187,7 @@ _HEAR = (
 _SAY = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'hello', ('{at}', 9))"
 
 
+@pytest.mark.slow
 @needs_frr
 @pytest.mark.parametrize("kept", [True, False], ids=["as emitted", "without the rules"])
 def test_no_datagram_of_a_gpu_host_reaches_the_management_network(kept: bool) -> None:

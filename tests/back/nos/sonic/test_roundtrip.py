@@ -141,9 +141,9 @@ def sample_rows(rows: dict[str, dict[str, Any]], every: bool) -> list[str]:
     return list(rows) if every else list({tuple(row): key for key, row in rows.items()}.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
-@pytest.mark.spread
 def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
