@@ -285,6 +285,16 @@ def test_a_neighbor_that_is_not_active_carries_no_family() -> None:
     assert {facts[path] for path in changed} == {""}
 
 
+def test_a_session_that_is_shut_with_a_reason_is_shut() -> None:
+    text = text_of().replace(
+        "   neighbor UPSTREAM bfd\n", "   neighbor UPSTREAM shutdown reason new optics\n"
+    )
+    facts = read(text)
+    shut = {path for path, value in facts.items() if path.endswith("/enabled") and path.startswith("bgp/")}
+    assert shut
+    assert {facts[path] for path in shut} == {"false"}
+
+
 def test_a_line_of_another_vrf_is_not_taken_for_one_of_the_fabric() -> None:
     text = text_of()
     other = "   !\n   vrf OTHER\n      router-id 10.9.9.9\n      neighbor 10.9.9.1 remote-as 65001\n"

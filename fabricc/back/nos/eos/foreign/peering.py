@@ -33,7 +33,7 @@ _NEIGHBOR_VALUED = (
     "next-hop address-family ...", "next-hop ...", "rcf ...", "ttl <rest>", "auto-local-addr", "passive",
     "enforce-first-as", "graceful-restart", "as-path-options ...", "dont-capability-negotiate",
     "soft-reconfiguration ...", "remote-as ...", "graceful-restart-helper", "no enforce-first-as",
-    "auto-local-addr ...", "capability ...", "aigp-session", "route-to-peer", "shutdown ...", "layer-2 ...",
+    "auto-local-addr ...", "capability ...", "aigp-session", "route-to-peer", "layer-2 ...",
     "default-route ...", "unsuppress-map ...", "dynamic ...", "distribute-list ...", "filter-list ...",
     "update-source <word> <rest>", "maximum-routes <integer> <rest>",
 )  # fmt: skip
@@ -96,6 +96,7 @@ def neighbor_rows(outer: int) -> tuple[Row, ...]:
             "timers <integer> <integer> <rest>", {"keepalive_s": f"{{{outer}}}", "hold_s": f"{{{outer + 1}}}"}
         ),
         Keep("shutdown", "enabled", "false"),
+        Keep("shutdown reason <rest>", "enabled", "false"),
         Keep("passive", "setting[passive]", "true"),
         Keep("send-community <rest>", _sent_communities),
         Keep("fall-over bfd", "bfd", "true"),
