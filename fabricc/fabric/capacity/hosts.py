@@ -269,7 +269,7 @@ class FurtherFailure(NamedTuple):
 def find_further_failure(remainder: Remainder) -> FurtherFailure:
     """Return the worst effect of losing one more switch; losing a link is never worse than losing its switch."""
     cuts, gpus = _find_worst_cut(remainder)
-    return FurtherFailure(cuts, gpus, *_find_narrowest_uplinks(remainder))
+    return FurtherFailure(cuts, gpus, *find_narrowest_uplinks(remainder, remainder.wiring.uplinks))
 
 
 def _find_worst_cut(remainder: Remainder) -> tuple[str, int]:
@@ -305,12 +305,13 @@ def _count_more_cut(remainder: Remainder, unit: int, ports: Iterable[NicPort]) -
     return compute_port_loss(fabric, group, both).gpus - compute_port_loss(fabric, group, gone).gpus
 
 
-def _find_narrowest_uplinks(remainder: Remainder) -> tuple[str, str, Fraction]:
+def find_narrowest_uplinks(remainder: Remainder, switches: Iterable[str]) -> tuple[str, str, Fraction]:
+    """Return the next hop whose loss leaves one of the switches the least capacity, that switch, and how much."""
     wiring = remainder.wiring
     narrowest: tuple[str, str, Fraction] = ("", "", WHOLE)
     seen: set[tuple[tuple[str, int], ...]] = set()
-    for lower, above in wiring.uplinks.items():
-        counts, of = remainder.next_hops(lower), sum(above.values())
+    for lower in switches:
+        counts, of = remainder.next_hops(lower), sum(wiring.uplinks[lower].values())
         key = (*counts.items(), ("", of))
         if key in seen:  # equal to a switch that comes before it
             continue

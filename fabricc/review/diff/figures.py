@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.numbers import group_pairs
-from fabricc.fabric.capacity.remainder import share_without
+from fabricc.fabric.capacity.hosts import find_narrowest_uplinks
+from fabricc.fabric.capacity.remainder import Remainder, share_without
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.qos.pools import PortGroup, divide_buffer
 
@@ -21,6 +23,7 @@ _COUNTS = {
     "gpus": "GPUs", "hosts": "hosts", "hosts_without_gpus": "hosts without GPUs", "tors": "ToRs", "spines": "spines",
     "cores": "cores",
 }  # fmt: skip
+_SPINE_FAILS = "uplinks left when one spine fails"
 
 
 def count_cabled_ports(shape: Mapping[str, int]) -> int:
@@ -47,7 +50,7 @@ def count_figures(
     if transports is not None:
         found["BGP sessions"] = f"{links * transports:,}"
     if spines:
-        found["uplinks left when one spine fails"] = format_share(share_without(spines))
+        found[_SPINE_FAILS] = format_share(share_without(spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
     per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
     kept = format_share(share_without(count_cabled_ports(shape)))
@@ -69,6 +72,10 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
     if fabric.planes_present:
         fields["planes_present"] = fabric.planes_present
     found = count_figures(fabric.counts(), fields, families if addresses.numbered else 1)
+    if _SPINE_FAILS in found and fabric.changes and (shut := (wiring := Wiring(fabric)).shut) != Outage():
+        tors = wiring.tors.keys() & wiring.uplinks.keys()
+        *_, share = find_narrowest_uplinks(Remainder(wiring, shut), sorted(tors))
+        found[_SPINE_FAILS] = format_share(share)
     samples = [fabric.switch(switch) for switch in fabric.kinds()]
     for tier in fabric.tiers:
         of_tier = [switch for switch in samples if switch.tier is tier]
