@@ -18,6 +18,7 @@ from fabricc.review.diff.phrases import fold_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.review.diff.model import Fleet, Group, ModelFigure, ReplacedDevice, Review, SpecChange
 
 NOUNS = {SUBNET: "subnet", "tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
@@ -106,7 +107,7 @@ def safeguard_rows(review: Review) -> list[str]:
 
 def other_changes(review: Review) -> list[str]:
     """Return everything besides devices that a reviewer must see: access, figures, control files, committed tree."""
-    proved = [each for each in review.proof_findings if each.code not in UNPROVED]
+    proved = _new_faults(review)
     codes = {each.code for each in review.proof_findings}
     unproved = [words for code, words in UNPROVED.items() if code in codes]
     errors = sum(each.severity is Severity.ERROR for each in proved)
@@ -184,8 +185,15 @@ def _describe_fleet(fleet: Fleet) -> str:
     return " and ".join(kinds) + gpus
 
 
+def _new_faults(review: Review) -> list[Diagnostic]:
+    """Return the faults that the proof and the rules find on the newer side alone."""
+    return [each for each in review.proof_findings if each.code not in UNPROVED]
+
+
 def key_figures(review: Review) -> str:
-    """Return the figures that a reviewer looks for and that stay as they are."""
+    """Return the figures that a reviewer looks for and that stay as they are; none if the files break the plan."""
+    if _new_faults(review):
+        return ""
     kept = [f for f in review.figures if not f.changed and f.after and f.name.startswith(_KEY_FIGURES)]
     return "; ".join(f"{figure.name}: {figure.after}" for figure in kept)
 
@@ -301,10 +309,10 @@ def drain_steps(review: Review) -> list[str]:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
-    if any(each.code not in UNPROVED for each in review.proof_findings):
-        if not steps and review.differs:
+    if _new_faults(review):
+        if review.differs:
             shown = "happens to traffic" if review.impact >= Impact.SESSION_RESET else "is wrong"
-            steps.append(f"Correct the new findings first: they show what {shown} afterwards.")
+            steps.insert(0, f"Correct the new findings first: they show what {shown} afterwards.")
     elif not steps and review.sessions and not review.removed.count:
         steps.append("No drain is needed if devices change one at a time: the other paths continue.")
     elif not steps and review.differs and not review.removed.count:

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import is_used
-from fabricc.review.diff.wording import drain_steps
+from fabricc.review.diff.wording import drain_steps, key_figures
 from tests.review.diff.conftest import compare_specs
 from tests.review.diff.disguised import DISGUISED
 from tests.review.diff.edits import HARMLESS as EDITS
@@ -114,6 +114,7 @@ def test_an_error_of_the_rules_is_never_without_effect(tmp_path: Path) -> None:
     assert drain_steps(review) == [
         "Correct the new findings first: they show what happens to traffic afterwards."
     ]
+    assert key_figures(review) == "", "figures of a plan that the files break"
 
 
 def test_a_review_counts_the_switches_on_which_no_rule_ran(
