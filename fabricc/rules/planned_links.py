@@ -92,7 +92,8 @@ def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
             if remote is None:
                 session_texts.append(f"{transport} none")
             else:
-                session_texts.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
+                own = str(attributes.get("local_asn", asn))
+                session_texts.append(f"{transport} {ordered_statement(first, own, str(remote))}")
                 offered.append(attributes.get("families"))
         settings, bfd = (
             settings_of(tuple(offered), families, *timers.values()),

@@ -139,6 +139,12 @@ def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **o
     return switch_end(name, "p1", (peer, "p1"), reading, False, routed)
 
 
+def test_the_number_of_a_single_session_counts_in_place_of_the_switch_s() -> None:
+    near = session_end("tor1", ("ipv4",), bfd=(300, 3), local_asn=65010)
+    (found,) = broken_ends(near, session_end("spine1", ("ipv4",), bfd=(300, 3)))
+    assert "session" in found
+
+
 @pytest.mark.parametrize(
     ("routed", "one", "two", "agree"),
     [
