@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
+from fabricc.base.numbers import group_pairs
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.facts.paths import first_key, replace_keys
 from fabricc.review.diff.fact_impact import UNUSED, read_files, row_of, vocabulary_of
@@ -44,7 +45,9 @@ class TextChange(NamedTuple):
 def unread_lines(
     nos: str, files: Mapping[str, str], reading: Reading, *, ignored: bool = True
 ) -> tuple[str, ...]:
-    """Return each line without a statement, in order, with the lines that it is below: `interface swp1 / shape 1`.
+    """Return each line without a statement, with the lines that it is below: `interface swp1 / shape 1`.
+
+    Lines are in order, after those of JSON, whose keys have none.
 
     Args:
         nos: the operating system, `host` for hosts.
@@ -56,15 +59,17 @@ def unread_lines(
     paths = {
         file: _line_paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
     }
-    found = []
+    found: list[str] = []
+    keys: list[str] = []
     for file, line, text in (*reading.unknown, *passed):
         known = paths.get(file, {})
         if file in paths and line not in known and line:
             continue  # in a comment or a banner
         path = "" if file.endswith(".json") else known.get(line, "")  # text of JSON has its keys
         shows = path.rpartition(" / ")[2].startswith(text.strip().split(" ")[0])
-        found.append((path if shows else text.strip()).replace("; ", ";"))
-    return tuple(found)
+        shown = (path if shows else text.strip()).replace("; ", ";")
+        (keys if file.endswith(".json") else found).append(shown)
+    return (*sorted(keys), *found)
 
 
 def _line_paths(nos: str, text: str) -> dict[int, str]:
@@ -169,12 +174,21 @@ def text_changes(
     old, new = Counter(before), Counter(after)
     gone, come = list((old - new).elements()), list((new - old).elements())
     if not gone and not come:
-        return [TextChange(TEXT, None, REORDERED)] if tuple(before) != tuple(after) else []
+        return [TextChange(TEXT, None, REORDERED)] if _by_block(before) != _by_block(after) else []
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, lines in enumerate((gone, come)):
         for line in lines:
             found.setdefault(_line_kind(nos, line, vouched_lines), ([], []))[side].append(line)
     return [TextChange(subject, *map(_join_lines, sides)) for subject, sides in found.items()]
+
+
+def _by_block(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Return lines by their block, single ones by their first word: only there does their order count."""
+    blocks = (
+        (line.partition(" / ") if " / " in line else line.removeprefix("no ").partition(" "), line)
+        for line in lines
+    )
+    return group_pairs((words[0], line) for words, line in blocks)
 
 
 def _line_kind(nos: str, line: str, vouched_lines: Collection[str]) -> str:

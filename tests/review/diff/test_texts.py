@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from fabricc.fabric.facts import Reading
 from fabricc.review.diff.compare import shorten_values
 from fabricc.review.diff.fact_impact import DeviceStates, change_direction, judge_statement, row_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import differ_in_text, file_diffs
-from fabricc.review.diff.unread import HARMLESS, text_changes
+from fabricc.review.diff.unread import HARMLESS, text_changes, unread_lines
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
 
@@ -48,6 +49,18 @@ def test_half_a_character_in_a_line_is_compared_as_any_other() -> None:
         text_changes("sonic", [], [*many, f"TABLE|row odd: {odd}"])[0].after for odd in ("\ud800", "\ud801")
     }
     assert len(texts) == 2
+
+
+def test_the_order_of_lines_counts_within_a_block_and_not_between_keys_of_json() -> None:
+    lines = ["ip access-list A / permit x", "ip access-list A / deny y", "aaa policy lockout 5", "ssh idle 9"]
+    first, second, *rest = lines
+    assert text_changes("eos", lines, [*reversed(rest), first, second]) == []
+    assert text_changes("eos", lines, [second, first, *rest])
+    assert text_changes("eos", ["no aaa x", "aaa y"], ["aaa y", "no aaa x"])
+    tables = [(("config_db.json", at, f"A|b {key}: 1")) for at, key in ((1, "x"), (2, "y"))]
+    assert unread_lines("sonic", {}, Reading(unknown=tables), ignored=False) == unread_lines(
+        "sonic", {}, Reading(unknown=tables[::-1]), ignored=False
+    )
 
 
 LINES = {
