@@ -37,7 +37,56 @@ _LINK = 4
 
 def find_address_settings(statement: Statement) -> Iterator[Finding]:
     """Yield the faults of the addresses and routes of a host's rails."""
-    return report_faults(statement, (_rail_addresses, _rail_routes))
+    return report_faults(statement, (_refused_values, _rail_addresses, _rail_routes))
+
+
+_BOOLEANS = ("true", "false")
+_NETPLAN_VALUES = {
+    "renderer": ("networkd", "NetworkManager"), "optional": _BOOLEANS, "dhcp4": _BOOLEANS, "dhcp6": _BOOLEANS,
+    "accept_ra": _BOOLEANS, "ignore_carrier": _BOOLEANS, "link_local": ("none", "ipv4", "ipv6", "ipv4,ipv6"),
+}  # fmt: skip
+_NETPLAN_NUMBERS = ("table", "metric", "priority")
+
+
+def _refused_values(statement: Statement) -> Iterator[Fault]:
+    """Find values for which netplan refuses all its files (src/parse.c), so that no port has its addresses."""
+    for path, why, word in _refusals(statement):
+        if statement.device.reading.lines.get(path, ("", 0))[0].startswith("etc/netplan/"):
+            message = f"{why}: netplan refuses all its files"
+            yield Fault((path,), message, "Correct the value.", Severity.ERROR, word=word)
+
+
+def _refusals(statement: Statement) -> Iterator[tuple[str, str, str]]:
+    """Yield the path of each value that netplan does not take, the reason, and words of its line."""
+    version = statement.rest.get("netplan/version")
+    if version is not None and version != _NETPLAN_VERSION:
+        yield "netplan/version", f"the version of the format is {version}, not {_NETPLAN_VERSION}", ""
+    for port, values in statement.ports.items():
+        for leaf, value in values.items():
+            path = f"{PORT}{port}]/{leaf}"
+            if str(value) not in _NETPLAN_VALUES.get(leaf, (str(value),)) or (
+                leaf == "mtu" and as_int(value) is None
+            ):
+                yield path, f"{port}: {leaf.replace('_', '-')} is {value}", ""
+            elif leaf in ("ipv4", "ipv6"):
+                for each in str(value).split(","):
+                    if "/" in each and not parse_addresses((each,)):
+                        yield path, f"{port}: {each} is no address", each
+            elif leaf.startswith(("route[", "main_route[", "rule[")):
+                kind, end = ("rule", "source") if leaf.startswith("rule[") else ("route", "destination")
+                pairs = dict(pairwise(str(value).split()))
+                odd = [
+                    f"{key}: {pairs[key]}" for key in _NETPLAN_NUMBERS if not is_number(pairs.get(key, "0"))
+                ]
+                if not outer_key(leaf):
+                    yield path, f"{port}: a {kind} without a {end}", ""
+                elif "via" in pairs and not is_address(pairs["via"]):
+                    yield path, f"{port}: {pairs['via']} is no next hop", pairs["via"]
+                elif odd:
+                    yield path, f"{port}: a {kind} with `{odd[0]}`", odd[0]
+
+
+_NETPLAN_VERSION = 2
 
 
 def _has_dynamic_addresses(statement: Statement, port: str) -> bool:
@@ -145,6 +194,38 @@ def _narrow_routes(
             return
 
 
+def _lost_ways(statement: Statement, ports: set[str]) -> Iterator[Fault]:
+    """Find routes and rules of a rail that are about no prefix, or whose packets do not get to the ToR."""
+    for port in sorted(ports):
+        own = parse_addresses(statement.addresses.get(port, ()))
+        for leaf, value in statement.ports[port].items():
+            if not leaf.startswith(("route[", "rule[")):
+                continue
+            prefix, words = outer_key(leaf), str(value).split()
+            via = dict(pairwise(words)).get("via", "")
+            block = parse_block(prefix) if "/" in prefix else None
+            path = (f"{PORT}{port}]/{leaf}",)
+            if "/" in prefix and block is None:
+                message = f"{port}: {prefix} is no prefix, so its {leaf.partition('[')[0]} does not exist"
+                yield Fault(path, message, "Correct the prefix.", Severity.ERROR)
+            elif leaf.startswith("rule[") and block is not None and not block.length:
+                message = (
+                    f"{port}: a rule about {prefix} leads the packets of all ports to the table of this one"
+                )
+                yield Fault(path, message, "Write the rule for the port's own address.", Severity.ERROR)
+            elif is_address(via) and ip_address(via) in {each.ip for each in own}:
+                message = f"{port} sends traffic for {prefix} to {via}, which is its own address"
+                yield Fault(path, message, "Name the address of the ToR.", Severity.ERROR, word=via)
+            elif (
+                leaf.startswith("route[")
+                and not via and "scope" not in words and "onlink" not in words and block is not None and own
+                and all(each.network.num_addresses <= _LINK for each in own)
+                and not any(covers.covers(block) for each in own if (covers := parse_block(str(each))))
+            ):  # fmt: skip
+                message = f"{port} has a route for {prefix} without a next hop, as if all its hosts were on the link"
+                yield Fault(path, message, "Name the address of the ToR.", Severity.ERROR)
+
+
 def _rail_routes(statement: Statement) -> Iterator[Fault]:
     """Find rails whose traffic to other racks no route, table or rule leads out by that rail."""
     rails, routes = rails_of(statement), list(_routes(statement))
@@ -181,6 +262,7 @@ def _rail_routes(statement: Statement) -> Iterator[Fault]:
         path = f"{PORT}{port}]/ipv"
         yield Fault((f"{path}4", f"{path}6"), message, "Add a route for the other racks by the ToR.")
     yield from _narrow_routes(statement, plain, routes)
+    yield from _lost_ways(statement, plain)
     for port, leaf, prefix, via, _ in routes:
         own = parse_addresses(statement.addresses.get(port, ()))
         if port in plain and via and own and not any(ip_address(via) in each.network for each in own):

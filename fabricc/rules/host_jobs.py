@@ -121,6 +121,10 @@ _ALONE = re.compile(r"(?:lo|docker|virbr|veth|cni)[\w*]*")
 def _nccl_values(statement: Statement) -> Iterator[Fault]:
     """Find values that NCCL does not have, and sockets over ports that do not reach other hosts."""
     rest, rails = statement.rest, rails_of(statement)
+    wide = str(rest.get("nccl/address_range", ""))
+    if "/" in wide and parse_block(wide) is None:
+        message = f"{wide} is no prefix, so NCCL takes any address of a port"
+        yield Fault(("nccl/address_range",), message, "Name the prefix of the rails.")
     for leaf, (least, most) in _RANGES.items():
         number = as_int(rest.get(f"nccl/{leaf}"))
         if number is not None and not least <= number <= most:
@@ -185,16 +189,34 @@ def _limits(statement: Statement) -> Iterator[Fault]:
     """Find limits of locked memory that end RDMA's registration of buffers."""
     if not rails_of(statement):
         return
+    stated = statement.facts_below("limit[")
+    for path in stated:
+        if not path.startswith(tuple([f"limit[{first_key(path)}]/{kind}/" for kind in _LIMIT_KINDS])):
+            yield Fault((path,), "no kind of limit, so nothing reads the line", "Write soft or hard.")
+    for account in _JOBS:
+        kinds = [kind for kind in _LIMIT_KINDS if f"limit[{account}]/{kind}/memlock" in stated]
+        if kinds in (["soft"], ["hard"]):
+            message = (
+                f"a {kinds[0]} limit of locked memory for {account}, and no other: a job has the smaller one"
+            )
+            yield Fault((f"limit[{account}]/{kinds[0]}/memlock",), message, "Set both limits.")
     for path, value in (
-        *statement.facts_below("limit[").items(),
+        *stated.items(),
         *statement.facts_below("service_limit[").items(),
     ):
         text = _expand_size(str(value)) if path.startswith("service") else str(value)
         locks = "memlock" in path.lower() and (path.startswith("service") or first_key(path) in _JOBS)
         divisor = 1024 if path.startswith("service") else 1
-        if locks and is_number(text) and int(text) // divisor < _LEAST_LOCKED_KB:
+        if locks and not is_number(text) and text.lower() not in _NO_LIMIT:
+            message = f"{value} is no limit for locked memory, so that of the system counts"
+            yield Fault((path,), message, "Write `unlimited`, or for a service of systemd `infinity`.")
+        elif locks and is_number(text) and int(text) // divisor < _LEAST_LOCKED_KB:
             message = f"a limit of {value} for locked memory: RDMA cannot register its buffers"
             yield Fault((path,), message, "Set no limit for locked memory.")
+
+
+_LIMIT_KINDS = ("soft", "hard", "-")
+_NO_LIMIT = ("unlimited", "infinity", "-1")
 
 
 def _unit(statement: Statement) -> Iterator[Fault]:

@@ -104,6 +104,18 @@ def _scheduler(statement: Statement, priority: int) -> tuple[str, str]:
     return str(statement.rest.get(path, "")), path
 
 
+def _weight(scheduler: str) -> int | None:
+    """Return the share of a class in percent; None of one without a share."""
+    words = scheduler.split()
+    return int(words[1]) if len(words) > 1 and words[0] == "dwrr" and is_number(words[1]) else None
+
+
+def _weights(statement: Statement) -> dict[str, int]:
+    """Return the share in percent of each class that has one, by the path of its scheduler."""
+    stated = statement.facts_below("qos/traffic_class[").items()
+    return {path: weight for path, value in stated if (weight := _weight(str(value))) is not None}
+
+
 def _is_weighted(statement: Statement, priority: int) -> bool:
     return _scheduler(statement, priority)[0].startswith("dwrr")
 
@@ -132,14 +144,11 @@ def _classes(statement: Statement) -> Iterator[Fault]:
         message = f"PFC for priority {join_words([*map(str, idle)], 2)}, into which no code point leads"
         yield Fault((f"{PORT}{port}]/pfc",), message, "Use PFC for the priority of RDMA alone.")
     yield from _incomplete_maps(statement)
-    shares = [
-        int(words[1])
-        for path, value in statement.facts_below("qos/traffic_class[").items()
-        if path.endswith("/scheduler") and (words := str(value).split())[0] == "dwrr" and is_number(words[-1])
-    ]
+    shares = list(_weights(statement).values())
     weighted = sum(weight > 0 for weight in shares)
-    schedulers = [_scheduler(statement, priority)[0].split() for priority in paused & used]
-    own = [int(words[-1]) for words in schedulers if words[:1] == ["dwrr"] and is_number(words[-1])]
+    own = [
+        weight for each in paused & used if (weight := _weight(_scheduler(statement, each)[0])) is not None
+    ]
     small = sum(own) * weighted < sum(shares) * len(own)  # the classes with PFC together
     notified = priority_of(statement, as_int(statement.rest.get(_CNP)))
     for priority in sorted(paused & used):
@@ -153,7 +162,7 @@ def _classes(statement: Statement) -> Iterator[Fault]:
             message = f"RDMA (priority {priority}) shares traffic class {number} with priority {others[0]}"
             yield Fault((path,), message, "Give the priority with PFC a traffic class of its own.")
         scheduler, place = _scheduler(statement, priority)
-        weight = int(scheduler.split()[-1]) if scheduler.startswith("dwrr ") else None
+        weight = _weight(scheduler)
         if scheduler.startswith("strict"):
             message = f"RDMA (priority {priority}) is sent before all other classes, which starve"
             yield Fault((place,), message, "Give the class of RDMA a weight.")
@@ -178,11 +187,20 @@ def _incomplete_maps(statement: Statement) -> Iterator[Fault]:
     if 0 < len(classes) < _PRIORITIES:
         message = f"{len(classes)} of {_PRIORITIES} priorities have a traffic class"
         yield Fault((next(iter(classes)),), message, "Name the class of each priority.")
-    weights = {
-        path: int(words[1])
-        for path, value in statement.facts_below("qos/traffic_class[").items()
-        if len(words := str(value).split()) > 1 and words[0] == "dwrr" and is_number(words[1])
-    }
+    for begins, leaf in (("qos/dscp[", "/priority"), ("qos/priority[", "/traffic_class")):
+        for path, value in statement.facts_below(begins).items():
+            number = as_int(value)
+            if path.endswith(leaf) and (number is None or not 0 <= number < _PRIORITIES):
+                message = (
+                    f"{begins[4:-1]} {first_key(path)} has {leaf[1:].replace('_', ' ')} {value or 'none'}"
+                )
+                remedy = f"Use a number from 0 to {_PRIORITIES - 1}."
+                yield Fault((path,), f"{message}: the NIC has 0 to {_PRIORITIES - 1}", remedy, Severity.ERROR)
+    for path, value in statement.facts_below("qos/traffic_class[").items():
+        if str(value).split()[:1] != ["strict"] and _weight(str(value)) is None:
+            message = f"traffic class {first_key(path)} has no scheduler: {value or 'nothing'} is none"
+            yield Fault((path,), message, "Write a weight in percent, or strict priority.", Severity.ERROR)
+    weights = _weights(statement)
     if any(weights.values()) and sum(weights.values()) != _WHOLE:
         message = f"the shares of the classes are {sum(weights.values())} % together"
         yield Fault((next(iter(weights)),), message, "Divide 100 % among the classes with a weight.")
@@ -353,7 +371,7 @@ def _parameters(statement: Statement) -> Iterator[Fault]:
 
 
 def _misspelled_keys(statement: Statement) -> Iterator[Fault]:
-    """Find keys of files that their program does not know, and that are nearly one that it does."""
+    """Find keys that a program does not know but one that is nearly the same, and variables that a script lacks."""
     device = statement.device
     unread = [(file, line, text) for file, line, text in device.unknown]
     unread += [
@@ -362,11 +380,18 @@ def _misspelled_keys(statement: Statement) -> Iterator[Fault]:
         for path in statement.facts_below(begins)
         if path in statement.lines
     ]
+    meant = set[str]()
     for file, line, text in unread:
         if found := host_files.similar_key(file, text):
             message = f"nothing reads `{found[0]}` in {file}"
             remedy = f"Write `{found[1]}` if that is meant."
+            meant.add(found[1])
             yield Fault((), message, remedy, line=(file, line))
+    for file, line, text in unread:
+        name = text.removesuffix(host_files.NOT_SET)
+        if name != text and name not in meant:
+            message = f"the script of the NICs stops before it does anything: {text}"
+            yield Fault((), message, f"Set {name}.", Severity.ERROR, line=(file, line))
 
 
 _SEARCHES = (

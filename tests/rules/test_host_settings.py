@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,7 +94,33 @@ FAULTS = [
     (UDEV, r"\|rail7", ""),
     (UDEV, r'KERNEL=="rail0[^"]*"', 'KERNEL=="ens*"'),
     (UNIT, r"^ExecStart=.*", "ExecStart=/bin/true"),
+    (NETPLAN, r'via: "10.0.0.0"', 'via: "10.0.0.1"'),
+    (NETPLAN, r'from: "10.0.0.1/32"', 'from: "10.0.0.1/0"'),
+    (NETPLAN, r'from: "10.0.0.1/32"', 'from: "10.0.0.1/33"'),
+    (NETPLAN, r'to: "10.0.0.0/10"', 'to: "10.0.0.0/100"'),
+    (NETPLAN, r"^ +routes:", "      rotues:"),
+    (NETPLAN, r"^ +ethernets:", "  etehrnets:"),
+    (SCRIPT, r"^TRANSPORT=", "TRNASPORT="),
+    (SCRIPT, r"^PRIORITY_TO_TC=0,1,2", "PRIORITY_TO_TC=0,1,20"),
+    (SCRIPT, r"\b26,3\b", "26,30"),
+    (LIMITS, r"^\* soft", "* sotf"),
+    (LIMITS, r"^\* soft memlock unlimited", "* soft memlock unilmited"),
+    (NCCL, r"RANGE=.*", "RANGE=10.0.0.0/100"),
 ]
+REFUSED = [
+    (r"version: 2", "version: 3"),
+    (r'- to: "10.0.0.0/10"\n +via', "- via"),
+    (r'- from: "10.0.0.1/32"\n +table', "- table"),
+    (r'- "10.0.0.1/31"', '- "10.0.0.1/310"'),
+    (r'via: "10.0.0.0"', 'via: "10.0.0.999"'),
+    (r"priority: 1000", "priority: x"),
+    (r"table: 100", "table: x"),
+    (r"mtu: 9000", "mtu: x"),
+    (r"renderer: networkd", "renderer: netwrokd"),
+    (r"optional: true", "optional: maybe"),
+    (r"link-local: \[\]", "link-local: [ipv5]"),
+]
+"""Faults for which netplan takes none of its files."""
 BY_PCI_ADDRESS = [
     (SCRIPT, r"(mlx5_r0 .*)port=1", r"\1port=2"),
     (SCRIPT, r"mlx5_r0\b", "mlx5_x9"),
@@ -118,15 +146,18 @@ ELSEWHERE = [
     (UNIT, r"[\s\S]+", "", "no file has"),
     (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,strict,ets,ets,strict,ets", "starve"),
     (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,ets,ets,ets,ets,ets", "no share"),
+    (SCRIPT, r"^TRANSPORT=.*\n", "", "TRANSPORT is not set"),
+    (NETPLAN, r' +via: "10.0.0.0"\n', "", "without a next hop"),
+    (LIMITS, r"^\* soft memlock unlimited\n", "", "no other"),
 ]
 """Faults that are reported near their lines: a statement of several lines, or one that is absent."""
 
 
 SOUND = [
+    (NETPLAN, r'- from: "10.0.0.1/32"(\n.*\n.*)', r'- from: "10.0.0.1/32"\1\n        - to: "10.9.0.0/16"\1'),
     (NCCL, r"HCA==.*", "HCA=mlx5"),
     (NCCL, r"HCA==.*", f"HCA={','.join(f'mlx5_r{rail}' for rail in range(8))}"),
     (NCCL, r"RANGE=.*", "RANGE=::/0"),
-    (NCCL, r"RANGE=.*", "RANGE=10.0.0.0/99"),
     (NCCL, r"HCA==.*([\s\S]*)RANGE=.*", r"HCA==mlx5_r0:1\1QUIET=1"),
     (LIMITS, r"\Z", "nobody soft memlock 64\n"),
     (
@@ -176,6 +207,20 @@ def test_a_fault_is_found_at_its_line(file: str, pattern: str, text: str) -> Non
     lines = texts[file].split("\n")
     assert any(lines[each.line - 1] not in old for each in found), found
     assert SETTING in {each.code for each in found}
+
+
+@pytest.mark.parametrize(("pattern", "text"), REFUSED)
+def test_values_that_netplan_refuses_are_found(pattern: str, text: str, tmp_path: Path) -> None:
+    test_a_fault_is_found_at_its_line(NETPLAN, pattern, text)
+    texts = altered(NETPLAN, pattern, text)
+    assert any("netplan refuses" in each.message for each in run_host_rules(read_host(texts)))
+    if not shutil.which("netplan"):
+        pytest.skip("netplan is not installed: found, not judged")
+    file = tmp_path / NETPLAN
+    file.parent.mkdir(parents=True)
+    file.write_text(texts[NETPLAN])
+    file.chmod(0o600)
+    assert subprocess.run(["netplan", "generate", "--root-dir", str(tmp_path)], check=False).returncode != 0
 
 
 @pytest.mark.parametrize(("file", "pattern", "text"), BY_PCI_ADDRESS)
@@ -260,6 +305,14 @@ def test_values_that_are_empty_end_nothing(text: str) -> None:
     texts = dict(next(iter(hosts_of("eos").values())))
     texts[NETWORK % "rail0"] = f"[Match]\nName=rail0\n{text}"
     list(run_host_rules(read_host(texts)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("TC_SCHEDULER=.*", "TC_SCHEDULER="), ("TC_WEIGHT=.*", "TC_WEIGHT=x,x"), ("^'$", "")],
+)
+def test_a_damaged_script_ends_nothing(pattern: str, text: str) -> None:
+    assert list(run_host_rules(read_host(altered(SCRIPT, pattern, text))))
 
 
 def test_a_rule_about_the_second_address_of_a_rail_is_sound() -> None:

@@ -154,6 +154,8 @@ LIMIT_FILES = (services.LIMITS, services.SERVICE_LIMITS)
 """The files that let programs lock memory."""
 LOCKED_MEMORY, KERNEL_SETTINGS = words.LOCKED_MEMORY, words.KERNEL_SETTINGS
 """Names by which a spec leaves the limits of memory and the settings of the kernel to other tools."""
+NOT_SET = qos.NOT_SET
+"""The end of the unknown text that stands for a variable that the script of the NICs lacks, after its name."""
 _TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), LIMIT_FILES)
 """Files that a host has all of or none of, for each network."""
 

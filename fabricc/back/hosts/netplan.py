@@ -129,7 +129,7 @@ def read(reading: Reading, file: str, text: str) -> None:
     common: tuple[Value, str, int] | tuple[()] = ()
     for top in tree.nodes:
         if top.key != ("network",):
-            unknown += _node_lines(top)
+            unknown += [top.line, *_node_lines(top)]
             continue
         for node in top.children or ():
             if node.key == ("ethernets",):
@@ -140,12 +140,14 @@ def read(reading: Reading, file: str, text: str) -> None:
             elif len(node.key) == 2 and node.key[0] == "renderer":
                 common = (_parse_scalar(node.key[1]), file, node.line)
             else:
-                unknown += _node_lines(node)
+                unknown += [node.line, *_node_lines(node)]
     for path in [f"interface[{port}]/renderer" for port in ports] if common else ():
         if path not in reading.facts:
             reading.put(path, *common)
     lines = text.splitlines()
-    reading.unknown += [(file, n, lines[n - 1].strip() if n <= len(lines) else "") for n in unknown]
+    reading.unknown += [
+        (file, n, lines[n - 1].strip() if n <= len(lines) else "") for n in dict.fromkeys(unknown)
+    ]
 
 
 def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
@@ -163,7 +165,7 @@ def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
             for item in items:
                 yield from _read_item(reading, file, prefix, key, item)
         else:
-            yield from _node_lines(node)
+            yield from (node.line, *_node_lines(node))
     if port.children is None:
         yield port.line
 
@@ -172,15 +174,17 @@ def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -
     """State a route or a rule; the lines of it that mean nothing here."""
     kind, named, *rest = known = _GROUPS[key]
     values = {}
+    other = []
     for part in item.children or (item,):
         if len(part.key) == 2 and part.key[0] in known[1:] and part.children is None:
             values[part.key[0]] = part.key[1]
         else:
-            yield from _node_lines(part)
-    if named in values:
+            other += _node_lines(part)
+    yield from other
+    if named in values or (values and not other):
         kind = "main_route" if "metric" in values else kind
         text = " ".join([f"{each} {values[each]}" for each in rest if each in values])
-        reading.put(f"{prefix}{kind}[{values[named]}]", text, file, item.line)
+        reading.put(f"{prefix}{kind}[{values.get(named, '')}]", text, file, item.line)
     elif values:
         yield item.line
 

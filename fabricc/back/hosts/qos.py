@@ -321,6 +321,8 @@ _OF_PORTS = {"TRUST": "trust", "PFC": "pfc", "ECN_PRIORITIES": "ecn"}
 """Variable -> leaf of the fact that each port states of it."""
 _VARIABLES = (*_PATHS, *_OF_PORTS, "PRIORITY_TO_TC", "TC_SCHEDULER", "TC_WEIGHT")
 """A script stops (`set -u`) where it uses one that is not set."""
+NOT_SET = " is not set"
+"""What stands for the line of a variable that a script lacks, after its name."""
 _UNSET = ("", 0)
 
 
@@ -365,12 +367,12 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
             continue
         elif match := _PORT_ROW.fullmatch(stripped):
             ports.append((match, number))
-        elif match := _ASSIGNMENT.fullmatch(stripped):
+        elif (match := _ASSIGNMENT.fullmatch(stripped)) and match[1] in _VARIABLES:
             values[match[1]] = (match[3], number)
         else:
             reading.unknown.append((file, number, stripped))
     unset = [name for name in _VARIABLES if name not in values]
-    reading.unknown += [(file, len(lines), f"{name} is not set") for name in unset]
+    reading.unknown += [(file, len(lines), f"{name}{NOT_SET}") for name in unset]
     _put_variables(reading, file, values)
     for row, number in ports:
         prefix = f"interface[{row[1]}]/"

@@ -179,6 +179,10 @@ _KEYS = {
         " gateway4 gateway6 parameters interfaces mode on-link scope type activation-mode ignore-carrier mark"
         " dhcp-identifier wakeonlan critical emit-lldp vrfs tunnels dummy-devices label lifetime ipv6-privacy"
     ),
+    "usr/local/sbin/fabricc-roce*": (
+        "TRANSPORT TRUST DSCP_TO_PRIORITY PRIORITY_TO_TC TC_SCHEDULER TC_WEIGHT STRICT_RATE_LIMIT ECN_PRIORITIES"
+        " CNP_DSCP CNP_PRIORITY ROCE_TOS READ_REQUEST_BYTES LEAVES_OUT CONGESTION FIRMWARE"
+    ),
     "etc/systemd/network/*": (
         "Name MACAddress Path Driver Type Address Gateway DHCP LinkLocalAddressing IPv6AcceptRA Destination Table"
         " Metric PreferredSource Scope From To Priority IncomingInterface OutgoingInterface MTUBytes VLAN Bridge Bond"
