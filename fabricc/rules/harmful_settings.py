@@ -9,7 +9,7 @@ from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import harmful_settings
+from fabricc.back.nos import defaults, harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
 from fabricc.back.nos.unread_lines import (
     impossible_address,
@@ -365,19 +365,26 @@ _LINKS = (29, 30)
 
 
 def _reserved_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report ports with the first or the last address of a link, which stand for all of it (RFC 1122, 3.2.1.3)."""
-    for port, texts in statement.addresses.items():
+    """Report ports with the first or the last address of a subnet, which stand for all of it (RFC 1122, 3.2.1.3)."""
+    gateways = {
+        f"Vlan{first_key(path)}": [str(value)]
+        for path, value in statement.facts_below("evpn/segment[").items()
+        if path.endswith("]/ipv4")
+    }
+    links = _LINKS if defaults.may_have_subnet_address(statement.device.system) else range(8, 31)
+    for port, texts in (*statement.addresses.items(), *gateways.items()):
         for text in texts:
             net = None if ":" in text else parse_network(text)
-            if net is None or net.prefixlen not in _LINKS:
+            if net is None or net.prefixlen not in links:
                 continue
             if text.partition("/")[0] in map(str, (net.network_address, net.broadcast_address)):
                 message = (
                     f"{statement.name} {port}: {text} is the address of the subnet itself, or of all in it"
                 )
-                remedy, path = "Give the port another address of the subnet.", f"{PORT}{port}]/ipv4"
+                remedy = "Give the port another address of the subnet."
+                paths = (f"{PORT}{port}]/ipv4", f"evpn/segment[{port.removeprefix('Vlan')}]/ipv4")
                 yield finding_at(
-                    IDLE, statement.device, path, message, "reserved address", Severity.WARNING, remedy
+                    IDLE, statement.device, paths, message, "reserved address", Severity.WARNING, remedy
                 )
 
 

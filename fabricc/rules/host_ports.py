@@ -352,6 +352,7 @@ def _lost_loopback(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 _NAMES = re.compile(r"\w[^\s,\[\]()]*")
 _VLAN = path_pattern("(?:vrf[_]/)?(?:vlan|evpn/segment|vxlan/vlan)[#](?:/.*)?")
+_SVI = re.compile(r"Vlan(\d+)")
 _NUMBERS = re.compile(r"[\d-]+")
 _PRESENT = 1
 """The VLAN that every switch has."""
@@ -382,6 +383,12 @@ def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port, values in statement.ports.items() if defined else ():
         vlan = values.get("access_vlan")
         if (
+            defaults.lists_vlans(statement.device.system)
+            and "ipv4" in values
+            and (svi := _SVI.fullmatch(port))
+        ):
+            vlan = int(svi[1])
+        if (
             isinstance(vlan, int)
             and vlan not in defined
             and vlan != _PRESENT
@@ -390,10 +397,10 @@ def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
             ports.setdefault(vlan, []).append(port)
     for vlan, found in ports.items():
         message = f"{statement.name} {join_words(found, 2)}: in VLAN {vlan}, which the switch does not have"
-        path = f"interface[{found[0]}]/access_vlan"
+        paths = (f"interface[{found[0]}]/access_vlan", f"interface[{found[0]}]/ipv4")
         remedy = "Create the VLAN, or name the one that is meant."
         yield finding_at(
-            UNDEFINED, statement.device, path, message, "undefined VLAN", Severity.WARNING, remedy
+            UNDEFINED, statement.device, paths, message, "undefined VLAN", Severity.WARNING, remedy
         )
 
 

@@ -8,7 +8,7 @@ from fabricc.facts.frame import PORT
 from fabricc.proof.invariants.prefixes import Block, parse_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Tier
@@ -96,6 +96,22 @@ class Overlay(NamedTuple):
     without_vni: frozenset[str] = frozenset()
 
 
+class Pair(NamedTuple):
+    """What a switch states about the other one of its pair (MLAG): its address, and what both must have alike.
+
+    Attributes:
+        peer: the address of the other one; `domain` and `mac`: of the pair, "" if not stated.
+        bundles: number of a bundle of both -> its VLANs, and the path of its port.
+        shares_vtep: whether both must have one VTEP.
+    """
+
+    peer: str
+    domain: str
+    mac: str
+    bundles: Mapping[str, tuple[str, str]]
+    shares_vtep: bool = False
+
+
 class OuterSession(NamedTuple):
     """A session with another AS over which no link to a known device leads.
 
@@ -165,6 +181,7 @@ class Summary(NamedTuple):
             `distant` those of them that are in no subnet of a port.
         metrics: conditions of its sessions on metrics; None where its routes may have one.
         accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
+        pair: the other switch of its pair; None without one.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
@@ -199,6 +216,7 @@ class Summary(NamedTuple):
     metrics: tuple[tuple[str, str], ...] | None = ()
     accepts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     lone: tuple[tuple[str, str], ...] = ()
+    pair: Pair | None = None
 
 
 class EndValues(NamedTuple):

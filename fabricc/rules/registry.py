@@ -23,6 +23,7 @@ from fabricc.rules import (
     incomplete,
     lossless,
     marks,
+    missing_parts,
     next_hops,
     overlaps,
     protection,
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     *incomplete.RULES,
     *segments.RULES,
     *tenants.RULES,
+    *missing_parts.RULES,
     *treatment.RULES,
 )
 

@@ -95,11 +95,25 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
                 owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
                 leaf = next(iter(addresses.values()))
                 yield SegmentSetting("gateway", owner, (frozenset(addresses),) * 2, f"{PORT}{port}]/{leaf}")
-    for path, value in statement.facts_below("evpn/segment[").items():
-        if path.endswith("]/ipv4") and "/" in str(value):
-            vlan, network = first_key(path), ip_interface(str(value)).network
-            gateway = (frozenset({str(value).partition("/")[0]}),) * 2
-            yield SegmentSetting("gateway", f"VLAN {vlan} {network}", gateway, path)
+    for path, text in statement.facts_below("evpn/segment[").items():
+        if path.endswith("]/ipv4") and "/" in str(text):
+            vlan, network = first_key(path), ip_interface(str(text)).network
+            address = str(text).partition("/")[0]
+            shut = statement.ports.get(f"Vlan{vlan}", {}).get("enabled") == "false"
+            known = "none (its interface is shut)" if shut else address
+            at = f"{PORT}Vlan{vlan}]/enabled" if shut else path
+            yield SegmentSetting("gateway", f"VLAN {vlan} {network}", (frozenset({known}),) * 2, at)
+            if not shut:
+                near = (frozenset({str(network)}),) * 2
+                yield SegmentSetting("subnet", f"VLAN {vlan} {address}", near, path)
+                yield SegmentSetting("kind of gateway", f"VLAN {vlan} {address}", _VIRTUAL, path)
+        elif path.endswith("]/vni") and defaults.states_segments(statement.device.system):
+            vlan, port = first_key(path), f"Vlan{first_key(path)}"
+            if own := str(statement.ports.get(port, {}).get("ipv4", "")).partition("/")[0]:
+                yield SegmentSetting("kind of gateway", f"VLAN {vlan} {own}", _ONE, f"{PORT}{port}]/ipv4")
+
+
+_VIRTUAL, _ONE = ((frozenset({words}),) * 2 for words in ("virtual", "of one switch"))
 
 
 def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
@@ -307,6 +321,8 @@ _WHY = {
     "VNI": "its hosts are cut off from those of the other switches",
     "route target": "they do not take each other's routes",
     "gateway": "hosts that move lose their gateway",
+    "kind of gateway": "two switches answer for one address",
+    "subnet": "its hosts take others for near or far ones",
     "gateway MAC": "hosts that move lose their gateway",
     "UDP port": "they drop each other's VXLAN packets",
 }
@@ -337,12 +353,20 @@ def joined_switches(
         yield [name for name in names if name in joined]
 
 
+_EVERYWHERE = frozenset({"gateway", "gateway MAC", "kind of gateway", "subnet", "UDP port"})
+"""Kinds of settings that two groups of switches may not have differently, even if each group agrees."""
+
+
 def _compare_setting(
     fabric: Switches, kind: str, owner: str, by_switch: Mapping[str, SegmentSetting]
 ) -> Iterator[Report]:
     if len(by_switch) < 2:
         return
     alone = [name for name in by_switch if not _exchanges_routes(name, by_switch)]
+    counts = Counter(each.values for each in by_switch.values())
+    most = max(counts, key=lambda values: counts[values])
+    if kind in _EVERYWHERE and counts[most] * 2 > len(by_switch):
+        alone = [name for name, each in by_switch.items() if each.values != most]
     pair = len(by_switch) == 2  # both are wrong: one of them has another value
     apart = kind == "route target" and len(alone) == len(by_switch)
     if len(alone) == len(by_switch) and not pair and not apart:

@@ -15,6 +15,7 @@ from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
+from fabricc.rules.missing_parts import pair_of
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
 from fabricc.rules.records import Attached, OuterSession, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
@@ -139,7 +140,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
-        tuple(_narrow_imports(statement, sessions)), _lone_ends(statement),
+        tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), pair_of(statement),
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     bridged = _list_bridged_vrfs(statement)
     vrfs = tuple(_vrfs_of(statement, bridged))
     neighbors = {match[0] for path in statement.rest if path[0] == "e" and (match := _NEIGHBOR.match(path))}
-    if not vrfs and not neighbors:
+    if not vrfs and not neighbors and not statement.facts_below("evpn/vrf["):
         return None
     leaves = {
         leaf
@@ -214,7 +214,8 @@ def _list_missing_parts(
         if vrf.alone and not vrf.announces and defaults.announces_by_statement(system):
             path = f"evpn/vrf[{vrf.name}]/distinguisher"
             yield OverlayFault(TUNNEL, _UNANNOUNCED.format(vrf.name), path, _ANNOUNCE)
-    for name in sorted(plain):
+    reported = {outer_key(p) for p in statement.facts_below("evpn/vrf[") if p.endswith("/route_target")}
+    for name in sorted({*plain, *(reported - {vrf.name for vrf in vrfs})}):
         if path := defaults.expects_vni(name, statement.rest, partial(line_of, statement.device)):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
             yield OverlayFault(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 SWITCH = """\
 hostname {name}
 !
+vlan 10,4094
+!
 interface Ethernet1
    description to {far}
    no switchport
@@ -25,20 +27,24 @@ interface Loopback0
    ip address 10.255.0.{number}/32
 !
 interface Loopback1
-   ip address 10.254.0.{number}/32
+   ip address 10.254.0.{vtep}/32
 !
 interface Vlan10
    ip address 10.10.10.{number}/24
    ip virtual-router address 10.10.10.254
 !
 interface Vlan4094
-   ip address 10.99.0.{number}/30
+   ip address 10.99.0.{number}/29
 !
 interface Vxlan1
    vxlan source-interface Loopback1
    vxlan vlan 10 vni 10010
 !
+ip virtual-router mac-address 00:1c:73:00:00:01
+!
 mlag configuration
+   domain-id PAIR
+   peer-link Port-Channel1
    local-interface Vlan4094
    peer-address 10.99.0.{peer}
 !
@@ -72,8 +78,9 @@ def list_findings(
     ports = neighbors = ""
     for number, name in enumerate(LEAVES, 1):
         text = SWITCH.format(
-            name=name, far="spine", link=number, end=0, far_end=1, number=number, peer=1 if number == 2 else 2
-        )
+            name=name, far="spine", link=number, end=0, far_end=1, number=number, peer=1 if number == 2 else 2,
+            vtep=1 if number == 2 else number,
+        )  # fmt: skip
         if name in edits:
             text, count = re.subn(*edits[name], text)
             assert count

@@ -24,7 +24,7 @@ from fabricc.fabric.facts import clause_text, static_text
 from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fabricc.fabric import routing
 
@@ -335,3 +335,36 @@ def state_static(document: Document) -> None:
         if via and "discard" in route.values:
             via, line = [*via, "discard"], route.values["discard"][1]
         document.put(f"static_route[{prefix}]", static_text(via), line)
+
+
+def put_targets(
+    put: Callable[[str, str, int], object],
+    prefix: str,
+    imports: Mapping[str, int],
+    exports: Mapping[str, int],
+    vni: object = None,
+) -> None:
+    """State the route targets: one text where what is imported is what is exported.
+
+    The line is that of a target that only one direction has, else the last one.
+
+    Args:
+        put: states a fact.
+        prefix: path of the VRF or VLAN.
+        imports: route target -> its line.
+        exports: the same of what is announced.
+        vni: the VNI, with which usual targets end; another one of only one direction is the wrong one.
+    """
+    if not imports and not exports:
+        return
+    taken, sent = (",".join(sorted(each)) for each in (imports, exports))
+    value = taken if taken == sent else f"import {taken} export {sent}"
+    one_way = {
+        target: line
+        for own, other in ((exports, imports), (imports, exports))
+        for target, line in own.items()
+        if target not in other
+    }
+    foreign = [line for target, line in one_way.items() if target.rpartition(":")[2] != str(vni)]
+    lines = foreign or list(one_way.values())
+    put(prefix + "route_target", value, lines[-1] if lines else max((*imports.values(), *exports.values())))

@@ -222,9 +222,12 @@ def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
     """
     if system not in _ONE_PATH:
         return True
-    return any(
-        "extended" in each or "both" in each or (system == "eos" and "standard" not in each)
-        for each in stated
+    texts = [*stated]
+    kinds = [
+        each for each in texts if "send-community" in each
+    ]  # of EOS, beside a statement that any are sent
+    return any("extended" in each or "both" in each for each in texts) or (
+        system == "eos" and bool(texts) and not any("standard" in each for each in kinds)
     )
 
 
@@ -292,6 +295,57 @@ def expects_vni(vrf: str, facts: Mapping[str, object], line_of: Callable[[str], 
         return ""
     targets = (path for path in (each.format(vrf) for each in _TARGETS) if path in facts)
     return next((path for path in targets if "evpn" in line_of(path).split()), "")
+
+
+def may_have_subnet_address(system: str) -> bool:
+    """Return whether a system lets a port have the first or the last address of a larger subnet, as Linux does."""
+    return system not in _ONE_PATH
+
+
+def lists_vlans(system: str) -> bool:
+    """Return whether the files of a system list all its VLANs, so that an interface of another VLAN stays down."""
+    return system in _ONE_PATH
+
+
+def states_segments(system: str) -> bool:
+    """Return whether the EVPN routes of a VLAN need their own statements: `vlan` below `router bgp` of EOS."""
+    return system == "eos"
+
+
+_PAIRS = {
+    "eos": {
+        "mlag/domain": "domain", "mlag/local": "local interface", "mlag/peer": "peer address",
+        "mlag/peer_link": "peer link",
+    },
+    "nxos": {"mlag/domain": "domain", "mlag/backup": "peer keepalive", "mlag/peer_link": "peer link"},
+}  # fmt: skip
+
+
+def parts_of_pair(system: str) -> Mapping[str, str]:
+    """Return the facts without which a pair of switches is not up, and what they are.
+
+    Sources: Arista EOS user manual, "MLAG"; Nexus 9000 NX-OS interfaces guide, "Configuring vPCs".
+    """
+    return _PAIRS.get(system, {})
+
+
+def shares_vtep(system: str) -> bool:
+    """Return whether the source of VXLAN of both switches of a pair has one address (Arista EOS manual, "VXLAN")."""
+    return system == "eos"
+
+
+def stays_unrouted(system: str, vrf: Collection[str]) -> bool:
+    """Return whether a VRF with these facts routes nothing: EOS needs `ip routing vrf` (its manual, "VRF")."""
+    return system == "eos" and "routed" not in vrf
+
+
+def states_gateway_mac(system: str) -> bool:
+    """Return whether virtual addresses of gateways need a stated MAC address.
+
+    These are `ip virtual-router mac-address` of EOS and `fabric forwarding anycast-gateway-mac` of NX-OS (their guides
+    of VXLAN and, for EOS, VARP).
+    """
+    return system in _ONE_PATH
 
 
 def unset_tunnel_copies(system: str) -> tuple[str, ...]:

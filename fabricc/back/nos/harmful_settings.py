@@ -214,6 +214,16 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("kernel", "its loopback is not set up at boot, so it lacks the address by which others reach it"),
     ),
     (
+        re.compile(r"vxlan/setting\[shutdown\]"),
+        _is_on,
+        Harm("kernel", "its VXLAN interface is shut, so no tunnel is up"),
+    ),
+    (
+        re.compile(r"mlag/setting\[shutdown\]"),
+        _is_on,
+        Harm("kernel", "its pair with another switch is shut"),
+    ),
+    (
         re.compile(r"daemon/open_files"),
         lambda value, scale: 0 <= _number(value) < min(scale.sessions + _SPARE_FILES, _FEW),
         Harm("sessions", "its daemons may open {} files, fewer than their sessions need"),
@@ -221,7 +231,7 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
 )  # fmt: skip
 ABOUT = (
     "bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/", "routing/setting[tc ", "routing/setting[dscp ",
-    "evpn/segment[", "structure/vrf[",
+    "evpn/segment[", "structure/vrf[", "vxlan/setting[", "mlag/setting[",
 )  # fmt: skip
 """What the paths of settings of a whole switch begin with."""
 STRICT_ROLE = "strict-mode"

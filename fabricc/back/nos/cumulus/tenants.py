@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect import put_targets
 from fabricc.back.nos.cumulus.limits import Release, release_of
 from fabricc.back.nos.cumulus.startup import (
     File,
@@ -26,7 +27,6 @@ from fabricc.back.nos.cumulus.startup import (
     table_entries_at,
     table_part,
 )
-from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Keep, Row, Scope
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key, static_text
 

@@ -10,11 +10,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.base import ROUNDED, Departure
-from fabricc.back.nos.cli_dialect import static_lines
+from fabricc.back.nos.cli_dialect import put_targets, static_lines
 from fabricc.back.nos.eos.foreign import peering, switching
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.nos.eos.words import DISCARD, default_rows, setting_rows, stored_rows
-from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import Segment, Vrf, route_target
@@ -381,7 +380,10 @@ def finish(document: Document) -> None:
         _put_vlan(document, vlan, block, segment=vlan in found.signalled)
     for block in scope.each("vxlan").values():
         _put_vxlan(document, block, found)
+    known = {each for key in scope.each("vlan") for each in (key if isinstance(key, tuple) else (key,))}
     for vlan, stored in found.vlans.items():
+        if vlan not in known and scope.each("bgp"):
+            document.put(f"unread[VNI {stored[0]} of VLAN {vlan}]", "there is no such VLAN", stored[1])
         signalled = vlan in found.signalled
         document.put(f"evpn/segment[{vlan}]/vni" if signalled else f"vxlan/vlan[{vlan}]/vni", *stored)
     for vrf, stored in found.vrfs.items():

@@ -15,10 +15,9 @@ import re
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect import static_lines
+from fabricc.back.nos.cli_dialect import put_targets, static_lines
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.words import DISCARD, FIRST_TABLE, put_settings, setting_rows
-from fabricc.back.nos.route_targets import put_targets
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import Segment, Vrf, Vtep, route_target
 from fabricc.fabric.facts import Facts, Reading, evpn_facts, neighbor_key

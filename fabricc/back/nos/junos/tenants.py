@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.cli_dialect import put_targets
 from fabricc.back.nos.junos.bgp import static_views
 from fabricc.back.nos.junos.bgp_rows import CHAINED
 from fabricc.back.nos.junos.words import quote_text
-from fabricc.back.nos.route_targets import put_targets
 from fabricc.fabric.facts import neighbor_key
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect import static_lines
+from fabricc.back.nos.cli_dialect import put_targets, static_lines
 from fabricc.back.nos.nxos.words import DISCARD, FAMILY_SUFFIXES, state_defined
-from fabricc.back.nos.route_targets import put_targets
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, evpn_facts, neighbor_key
 from fabricc.fabric.tenants import STATIC_MAP, Tenant, TenantVrfs

@@ -1,0 +1,293 @@
+"""Find segments, VRFs and gateways of EVPN, and pairs of switches (MLAG, vPC), that lack a part they need."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos import defaults
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.paths import last_key, outer_key, split_list_path
+from fabricc.rules.findings import finding_at
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.links import DIFFER
+from fabricc.rules.records import Pair
+from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.tenants import TUNNEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+_SEGMENT, _VRF = "evpn/segment[", "evpn/vrf["
+_ROUTES = {
+    "distinguisher": "no route distinguisher",
+    "route_target": "no route target",
+    "announces_learned": "no `redistribute learned`",
+}
+"""Leaf of the EVPN routes of a VLAN -> what it lacks without it."""
+_SOURCES = ("evpn/source", "vxlan/source")
+_OFF = ("false", False)
+
+
+def _leaves_by_key(statement: Statement, start: str, name: str) -> dict[str, dict[str, object]]:
+    """Return the facts of each entry of a list, by the rest of their paths."""
+    found: defaultdict[str, dict[str, object]] = defaultdict(dict)
+    for path, value in statement.facts_below(start).items():
+        key, leaf = split_list_path(path, name)
+        found[key][leaf] = value
+    return found
+
+
+def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report VLANs with a part of what EVPN needs: a VNI, a route distinguisher, route targets, learned addresses."""
+    device = statement.device
+    if not defaults.states_segments(device.system):
+        return
+    tunnels = any(path in statement.rest for path in _SOURCES)
+    carries = any("evpn" in str(each.families).split(",") for each in sessions.stated.values())
+    targets = [
+        path
+        for start in (_SEGMENT, _VRF)
+        for path in statement.facts_below(start)
+        if path.endswith("]/route_target")
+    ]
+    if targets and sessions.stated and not carries:
+        message = f"{device.name} has EVPN routes, and no session that carries them"
+        remedy = "Activate the neighbors in the address family of EVPN."
+        paths = ["evpn/route_targets", "bgp/family[evpn]", targets[0]]
+        yield finding_at(TUNNEL, device, paths, message, "no EVPN session", Severity.WARNING, remedy)
+    for vlan, leaves in _leaves_by_key(statement, _SEGMENT, "evpn/segment").items():
+        stated = [leaf for leaf in _ROUTES if leaf in leaves]
+        lacks = [words for leaf, words in _ROUTES.items() if leaf not in leaves]
+        if stated and tunnels and "vni" not in leaves:
+            lacks.append("no VNI")
+        if not lacks or not (stated or ("vni" in leaves and carries)):
+            continue
+        what = join_words(lacks, 3) if stated else "a VNI and no EVPN routes"
+        message = (
+            f"{statement.name}: VLAN {vlan} has {what}, so its hosts are cut off from those of other switches"
+        )
+        paths = [f"{_SEGMENT}{vlan}]/{leaf}" for leaf in (*_ROUTES, "vni")]
+        remedy = "Configure the VNI, the route distinguisher, the route targets and `redistribute learned` of the VLAN."
+        yield finding_at(TUNNEL, device, paths, message, "segment parts", Severity.WARNING, remedy)
+
+
+def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report VRFs with a VNI that do not route, and gateways with a VNI that are in no VRF where others are."""
+    device = statement.device
+    vrfs = _leaves_by_key(statement, _VRF, "evpn/vrf")
+    segments = _leaves_by_key(statement, _SEGMENT, "evpn/segment")
+    used = {str(leaves.get("vrf", "")) for leaves in segments.values()}
+    used |= {str(vrf) for port in statement.addresses if (vrf := statement.of(port, "vrf")) is not None}
+    for name, leaves in vrfs.items():
+        if "defined" in leaves and name in used and defaults.stays_unrouted(device.system, leaves):
+            message = f"{statement.name}: VRF {name} does not route, so its hosts reach no other subnet"
+            paths, remedy = (
+                [f"{_VRF}{name}]/{leaf}" for leaf in ("defined", "vni")],
+                "Enable routing in the VRF.",
+            )
+            yield finding_at(TUNNEL, device, paths, message, "unrouted VRF", Severity.WARNING, remedy)
+    routed = any("vni" in leaves for leaves in vrfs.values())
+    bare = [vlan for vlan, each in segments.items() if "ipv4" in each and "vni" in each and "vrf" not in each]
+    if bare and routed:
+        message = (
+            f"{statement.name}: the gateway of VLAN {join_words(bare, 2)} has a VNI and is in the default VRF, "
+            "where the underlay is"
+        )
+        remedy = "Put the VLAN interface into the VRF of its tenant."
+        path = f"{_SEGMENT}{bare[0]}]/ipv4"
+        yield finding_at(TUNNEL, device, path, message, "gateway VRF", Severity.WARNING, remedy)
+
+
+_MAC = "evpn/anycast_mac"
+_SHARED_ADDRESS = ("gateway[", "setting[fabric forwarding mode anycast-gateway]")
+_MULTICAST = 1
+
+
+def _gateway_macs(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report gateways that several switches have and whose MAC address is missing, or is one of a group."""
+    device, value = statement.device, str(statement.rest.get(_MAC, ""))
+    remedy = "Configure one individual MAC address of the gateways on all switches."
+    digits = "".join(each for each in value.lower() if each in "0123456789abcdef")
+    if digits and int(digits[:2], 16) & _MULTICAST:
+        message = (
+            f"{statement.name}: the MAC address of gateways {value} is one of a group, so no host accepts it"
+        )
+        yield finding_at(TUNNEL, device, _MAC, message, "group MAC", Severity.WARNING, remedy)
+    in_use = sessions.runs_bgp or statement.facts_below("mlag/")
+    if value or not in_use or not defaults.states_gateway_mac(device.system):
+        return
+    paths = [
+        f"{PORT}{port}]/{leaf}"
+        for port, leaves in statement.ports.items()
+        for leaf in leaves
+        if leaf.startswith(_SHARED_ADDRESS)
+    ]
+    paths += [path for path in statement.facts_below(_SEGMENT) if path.endswith("]/ipv4")]
+    if paths:
+        message = (
+            f"{statement.name}: virtual addresses of gateways without a MAC address, so they answer no host"
+        )
+        yield finding_at(TUNNEL, device, paths[0], message, "no gateway MAC", Severity.WARNING, remedy)
+
+
+def _closed_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report VLANs that are suspended and in use."""
+    device = statement.device
+    shut = [
+        split_list_path(path, "vlan")[0]
+        for path, value in statement.facts_below("vlan[").items()
+        if path.endswith("]/enabled") and value in _OFF
+    ]
+    if not shut:
+        return
+    used = {str(value) for value in statement.facts_below("evpn/port[").values()}
+    used |= {str(each["access_vlan"]) for each in statement.ports.values() if "access_vlan" in each}
+    used |= {outer_key(path) for path in statement.facts_below(_SEGMENT)}
+    used |= {port.lower().removeprefix("vlan") for port in statement.addresses}
+    for vlan in shut:
+        if vlan in used:
+            message = f"{statement.name}: VLAN {vlan} is suspended, and ports or gateways are in it"
+            remedy = "Activate the VLAN, or take the ports out of it."
+            path = f"vlan[{vlan}]/enabled"
+            yield finding_at(IDLE, device, path, message, "suspended VLAN", Severity.WARNING, remedy)
+
+
+_LOCAL, _PEER_LINK, _DOMAIN, _MAC_OF_PAIR = "mlag/local", "mlag/peer_link", "mlag/domain", "mlag/mac"
+_EDGE = re.compile(r"\b(?:portfast|bpdufilter enable|port type edge)\b")
+_GROUP = "trunk group "
+_NO_VLANS = ("none", "")
+
+
+def _incomplete_pairs(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch of a pair without a part that the pair needs, and bundles of a pair that there is not."""
+    device, facts = statement.device, statement.rest
+    stated = statement.facts_below("mlag/")
+    required = defaults.parts_of_pair(device.system)
+    lacks = [words for path, words in required.items() if path not in facts]
+    if stated and lacks:
+        message = f"{device.name} is one of a pair of switches and has no {join_words(lacks, 4)}: the pair is not up"
+        remedy = "Configure the missing part of the pair."
+        paths = (*required, next(iter(stated)))
+        yield finding_at(IDLE, device, paths, message, "part of pair", Severity.WARNING, remedy)
+    shared = [port for port, values in statement.ports.items() if "mlag" in values]
+    if required and shared and not stated and sessions.runs_bgp:
+        message = (
+            f"{device.name} {join_words(shared, 2)}: a bundle of two switches, and no pair is configured"
+        )
+        path, remedy = f"{PORT}{shared[0]}]/mlag", "Configure the pair of switches, or an ordinary bundle."
+        yield finding_at(IDLE, device, path, message, "no pair", Severity.WARNING, remedy)
+    local = str(facts.get(_LOCAL, ""))
+    if local and required.get(_LOCAL) and sessions.addresses:
+        if local not in statement.addresses:
+            message = f"{device.name} reaches the other switch of its pair by {local}, which has no address"
+            remedy = "Name the VLAN interface of the pair, or give it its address."
+            yield finding_at(IDLE, device, _LOCAL, message, "pair interface", Severity.WARNING, remedy)
+        elif statement.ports[local].get("enabled") in _OFF:
+            message = f"{device.name} reaches the other switch of its pair by {local}, which is shut"
+            path, remedy = f"{PORT}{local}]/enabled", "Enable the VLAN interface."
+            yield finding_at(IDLE, device, path, message, "pair interface shut", Severity.WARNING, remedy)
+    if facts.get("mlag/backup") is not None and str(facts["mlag/backup"]) in {local, *sessions.addresses}:
+        message = f"{device.name} sends the keepalives of its pair to itself ({facts['mlag/backup']})"
+        remedy = "Name the address of the other switch."
+        yield finding_at(IDLE, device, "mlag/backup", message, "own keepalive", Severity.WARNING, remedy)
+    yield from _faults_of_peer_link(statement, local)
+
+
+def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
+    """Report the link of a pair if it is shut, carries no VLANs or not that of the pair, or is an edge port."""
+    device, name = statement.device, str(statement.rest.get(_PEER_LINK, ""))
+    values = statement.ports.get(name, {})
+    vlan = local.lower().removeprefix("vlan")
+    keys = (last_key(path) for path in statement.facts_below(f"vlan[{vlan}]/"))
+    groups = [key for key in keys if key.startswith(_GROUP)]
+    faults = {
+        "enabled": "is shut" if values.get("enabled") in _OFF else "",
+        "switchport": "is in one VLAN alone" if values.get("switchport") == "access" else "",
+        "vlans": "carries no VLAN" if values.get("vlans", "all") in _NO_VLANS else "",
+        "spanning_tree": "is an edge port, so a loop is not noticed"
+        if _EDGE.search(str(values.get("spanning_tree", "")))
+        else "",
+    }
+    if groups and not any(f"setting[switchport {key}]" in values for key in groups):
+        faults["mlag"] = f"is in no trunk group of VLAN {vlan}, by which the two switches talk"
+    for leaf, fault in faults.items():
+        if fault and values:
+            message = f"{device.name}: the link {name} to the other switch of the pair {fault}"
+            paths = (f"{PORT}{name}]/{leaf}", f"{PORT}{name}]/enabled", _PEER_LINK)
+            remedy = "Let the link be a trunk with all VLANs of the pair, and no edge port."
+            yield finding_at(IDLE, device, paths, message, "peer link", Severity.WARNING, remedy)
+    if statement.rest.get("spanning_tree/mode") == "none" and statement.facts_below("mlag/"):
+        message = f"{device.name} is one of a pair and runs no spanning tree: a wrong cable loops frames"
+        remedy = "Enable spanning tree."
+        yield finding_at(
+            IDLE, device, "spanning_tree/mode", message, "no spanning tree", Severity.WARNING, remedy
+        )
+
+
+def pair_of(statement: Statement) -> Pair | None:
+    """Return what a switch states about the other one of its pair; None without one."""
+    facts = statement.rest
+    if "mlag/peer" not in facts:
+        return None
+    bundles = {
+        str(values["mlag"]): (str(values.get("vlans", "")), f"{PORT}{port}]/")
+        for port, values in statement.ports.items()
+        if "mlag" in values
+    }
+    domain, mac = (str(facts.get(path, "")) for path in (_DOMAIN, _MAC_OF_PAIR))
+    shares = defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
+    return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares)
+
+
+def _compare_pairs(fabric: Switches) -> Iterator[Report]:
+    """Report what the two switches of a pair configure differently."""
+    for name, summary in fabric.summaries.items():
+        owners = [each for each in fabric.owners(summary.pair.peer) if each != name] if summary.pair else []
+        linked = [each for each in owners if each in fabric.linked(name)]
+        owners = linked or owners
+        far = fabric.summaries.get(owners[0]) if len(owners) == 1 else None
+        if summary.pair is None or far is None or far.pair is None:
+            continue
+        if not linked and [*fabric.owners(far.pair.peer)] != [name]:
+            continue
+        mine, its, other = summary.pair, far.pair, owners[0]
+        faults = [
+            (f"the domain {mine.domain}, and {other} {its.domain}", (_DOMAIN,), mine.domain != its.domain),
+            (f"the system MAC {mine.mac}, and {other} {its.mac}", (_MAC_OF_PAIR,), mine.mac != its.mac),
+            (
+                f"the VTEP {summary.vtep}, and {other} {far.vtep}",
+                (*_SOURCES, "loopback/ipv4"),
+                bool(mine.shares_vtep and summary.vtep and far.vtep) and summary.vtep != far.vtep,
+            ),
+        ]
+        for number, (vlans, start) in mine.bundles.items():
+            if number not in its.bundles:
+                faults.append((f"the bundle {number} of the pair, and {other} not", (f"{start}mlag",), True))
+            elif vlans != its.bundles[number][0]:
+                words = f"VLANs {vlans or 'all'} on bundle {number}, and {other} {its.bundles[number][0] or 'all'}"
+                faults.append((words, (f"{start}vlans", f"{start}mlag"), True))
+        for words, paths, differs in faults:
+            if differs:
+                message, remedy = (
+                    f"{name} has {words}: they are one pair",
+                    "Configure both switches of the pair alike.",
+                )
+                yield Report(DIFFER, name, paths, message, "pair", Severity.WARNING, remedy)
+
+
+RULES = (
+    SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_segments),
+    SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_vrfs),
+    SwitchRule(TUNNEL, ADDRESSES, (), _gateway_macs),
+    SwitchRule(IDLE, INTERFACES, (), _closed_vlans),
+    SwitchRule(IDLE, INTERFACES, (), _incomplete_pairs),
+    FabricRule(DIFFER, INTERFACES, (), _compare_pairs),
+)

@@ -1,0 +1,158 @@
+"""Segments, VRFs and gateways of EVPN, and pairs of switches, that lack a part they need."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.interface import audit_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAF = """\
+hostname leaf{number}
+!
+spanning-tree mode mstp
+vlan 10
+   name TENANT
+vlan 4094
+   trunk group MLAG
+!
+vrf instance RED
+!
+interface Port-Channel3
+   description leaf{far}
+   switchport mode trunk
+   switchport trunk group MLAG
+!
+interface Port-Channel5
+   switchport trunk allowed vlan 10
+   switchport mode trunk
+   mlag 5
+!
+interface Ethernet1
+   no switchport
+   ip address 10.0.0.{end}/31
+!
+interface Ethernet3
+   channel-group 3 mode active
+!
+interface Loopback0
+   ip address 10.255.0.{number}/32
+!
+interface Loopback1
+   ip address 10.254.0.9/32
+!
+interface Vlan10
+   vrf RED
+   ip address virtual 10.10.10.1/24
+!
+interface Vlan4094
+   ip address 10.99.0.{number}/30
+!
+interface Vxlan1
+   vxlan source-interface Loopback1
+   vxlan vlan 10 vni 10010
+   vxlan vrf RED vni 50
+!
+ip virtual-router mac-address 00:1c:73:00:00:01
+!
+mlag configuration
+   domain-id PAIR
+   local-interface Vlan4094
+   peer-address 10.99.0.{far}
+   peer-link Port-Channel3
+!
+ip routing
+ip routing vrf RED
+!
+router bgp 6500{number}
+   router-id 10.255.0.{number}
+   maximum-paths 4
+   neighbor 10.0.0.{far_end} remote-as 6500{far}
+   neighbor 10.0.0.{far_end} send-community
+   neighbor 10.0.0.{far_end} bfd
+   redistribute connected
+   vlan 10
+      rd 10.255.0.{number}:10
+      route-target both 10:10
+      redistribute learned
+   address-family evpn
+      neighbor 10.0.0.{far_end} activate
+   vrf RED
+      rd 10.255.0.{number}:50
+      route-target import evpn 50:50
+      route-target export evpn 50:50
+      redistribute connected
+"""
+CODES = ("FAB9060", "FAB9600", "FAB9604", "FAB9605", "FAB9664", "FAB9675", "FAB9682", "FAB9691", "FAB9693")
+CASES = {
+    "no VNI of a VLAN": (r"\n   vxlan vlan .*", "", "rd 10.255.0.2:10"),
+    "no EVPN routes of a VLAN": (r"   vlan 10\n.*\n.*\n.*\n", "", "vxlan vlan 10 vni 10010"),
+    "no route distinguisher of a VLAN": (r"\n      rd 10.255.0.2:10", "", "route-target both 10:10"),
+    "no route target of a VLAN": (r"\n      route-target both 10:10", "", "rd 10.255.0.2:10"),
+    "no learned addresses": (r"\n      redistribute learned", "", "rd 10.255.0.2:10"),
+    "no VNI of a VRF": (r"\n   vxlan vrf .*", "", "route-target export evpn 50:50"),
+    "no routing in a VRF": (r"\nip routing vrf RED", "", "vrf instance RED"),
+    "no VLAN": (r"vlan 10\n.*\n", "", "vxlan vlan 10 vni 10010"),
+    "a suspended VLAN": (r"name TENANT", "state suspend", "state suspend"),
+    "a gateway in the default VRF": (r"\n   vrf RED", "", "ip address virtual 10.10.10.1/24"),
+    "a gateway of one switch": (r"address virtual", "address", "ip address 10.10.10.1/24"),
+    "a gateway in another subnet": (r"(virtual \S+)/24", r"\1/16", "ip address virtual 10.10.10.1/16"),
+    "a subnet as gateway": (r"(virtual 10.10.10).1", r"\1.0", "ip address virtual 10.10.10.0/24"),
+    "no MAC address of gateways": (r"\nip virtual-router .*", "", "ip address virtual 10.10.10.1/24"),
+    "a MAC address of a group": (r"00:1c", "01:1c", "ip virtual-router mac-address 01:1c:73:00:00:01"),
+    "no session with EVPN": (r"   address-family evpn\n.*\n", "", "route-target both 10:10"),
+    "standard communities alone": (
+        r"(send-community)", r"\1 standard", "neighbor 10.0.0.1 send-community standard",
+    ),
+    "VXLAN is shut": (r"(interface Vxlan1)", r"\1\n   shutdown", "shutdown"),
+    "no domain of a pair": (r"\n   domain-id PAIR", "", "local-interface Vlan4094"),
+    "no peer link": (r"\n   peer-link .*", "", "domain-id PAIR"),
+    "a pair is shut": (r"(domain-id PAIR)", r"\1\n   shutdown", "shutdown"),
+    "another domain": (r"PAIR", "OTHER", "domain-id OTHER"),
+    "another bundle": (r"mlag 5", "mlag 6", "mlag 6"),
+    "other VLANs": (r"allowed vlan 10", "allowed vlan 11", "switchport trunk allowed vlan 11"),
+    "another VTEP": (r"10.254.0.9", "10.254.0.8", "vxlan source-interface Loopback1"),
+    "an interface of a pair without an address": (r"(local-interface) .*", r"\1 Vlan99", "local-interface Vlan99"),
+    "no VLAN of a pair": (r"vlan 4094\n.*\n", "", "ip address 10.99.0.2/30"),
+    "a peer link outside of the trunk group": (
+        r"\n   switchport trunk group MLAG", "", "interface Port-Channel3",
+    ),
+    "a peer link is an edge port": (
+        r"(switchport trunk group MLAG)", r"\1\n   spanning-tree portfast", "spanning-tree portfast",
+    ),
+    "no spanning tree": (r"mode mstp", "mode none", "spanning-tree mode none"),
+    "no pair": (r"mlag configuration\n.*\n.*\n.*\n.*\n", "", "mlag 5"),
+}  # fmt: skip
+
+
+def lines_found(folder: Path, pattern: str, text: str) -> set[str]:
+    """Return the lines of the second switch of a pair that warnings and errors point at."""
+    for number, far in ((1, 2), (2, 1)):
+        leaf = LEAF.format(number=number, far=far, end=number % 2, far_end=far % 2)
+        if number == 2 and pattern:
+            leaf, count = re.subn(pattern, text, leaf)
+            assert count
+        (folder / f"leaf{number}.cfg").write_text(leaf)
+    found = audit_folder(folder).findings
+    files = {path.name: path.read_text().splitlines() for path in folder.iterdir()}
+    return {
+        files["leaf2.cfg"][each.line - 1].strip()
+        for each in found
+        if each.severity is not Severity.NOTE and each.code in CODES and each.file == "leaf2.cfg"
+    }
+
+
+def test_a_whole_pair_is_no_fault(tmp_path: Path) -> None:
+    assert not lines_found(tmp_path, "", "")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_missing_part_is_found_at_its_line(name: str, tmp_path: Path) -> None:
+    pattern, text, line = CASES[name]
+    assert line in lines_found(tmp_path, pattern, text)
