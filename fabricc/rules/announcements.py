@@ -19,7 +19,14 @@ from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions
+from fabricc.rules.sessions import (
+    UPPER,
+    Key,
+    Sessions,
+    carries_evpn,
+    external_sessions,
+    sessions_to_switches,
+)
 from fabricc.rules.summary import CONNECTED, OWN_AS, STATICS
 
 if TYPE_CHECKING:
@@ -236,7 +243,7 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
         paths = [*(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn"]
         if far.maps:
             policy = fabric.policy(name)
-            if policy is None or _passes(policy, far.maps, address):
+            if policy is None or permits_address(policy, far.maps, address):
                 continue
             denying = far.maps[0]
             message = f"{name}: {denying[0]} keeps {address} out of BGP, {effect}"
@@ -246,7 +253,7 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
         yield Report(SILENT, name, tuple(paths), message, "loopback", Severity.WARNING, remedy, word)
 
 
-def _passes(policy: Policy, maps: Iterable[tuple[str, str]], address: str) -> bool:
+def permits_address(policy: Policy, maps: Iterable[tuple[str, str]], address: str) -> bool:
     """Return whether one of some policies of connected routes permits an address."""
     mine = parse_block(f"{address}/{128 if ':' in address else 32}")
     route = mine and Route(mine, True, frozenset())
@@ -378,7 +385,8 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     open_ = [
         key
         for key, values in external_sessions(statement)
-        if values.get("allow_as_in") not in (None, 0, "0") and _leads_down(statement, sessions, key)
+        if values.get("allow_as_in") not in (None, 0, "0")
+        and (_leads_down(statement, sessions, key) or carries_evpn(sessions, key))
     ]
     paths = [session_path(key, "allow_as_in") for key in open_] or [OWN_AS]
     if not open_ and OWN_AS not in statement.rest:
@@ -392,28 +400,32 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 
 def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report that a spine or core takes AS numbers out of paths to lower switches, which have numbers of their own."""
-    if statement.place.tier not in UPPER or not _is_private(statement.rest.get("bgp/asn")):
+    """Report AS numbers that a switch takes out of paths to others of the fabric, which have numbers of their own."""
+    upper = statement.place.tier in UPPER
+    if statement.session_leaves.isdisjoint(_HIDING) or not _is_private(statement.rest.get("bgp/asn")):
         return
-    below = {
-        key: stated for key, stated in external_sessions(statement) if _leads_down(statement, sessions, key)
+    joined = {
+        key: stated
+        for key, stated in sessions_to_switches(statement, sessions)
+        if (_leads_down(statement, sessions, key) if upper else _is_private(stated.get("remote_asn")))
     }
-    if share_numbers(statement, sessions, below):
+    if upper and share_numbers(statement, sessions, joined):
         return  # switches that share a number get each other's routes by this alone
-    for key, stated in below.items():
-        leaf = next(
-            (each for each in ("as_override", "remove_private") if stated.get(each) not in _UNSET), None
-        )
-        if leaf:
+    for key, stated in joined.items():
+        if leaf := next((each for each in _HIDING if stated.get(each) not in _UNSET), None):
             what = "replaces AS numbers" if leaf == "as_override" else "removes private AS numbers"
+            where = "lower" if upper else "other"
             message = (
-                f"{statement.name} {what} in the paths to lower switches, which have numbers of their own: no loop is "
-                "detected"
+                f"{statement.name} {what} in the paths to {where} switches, which have numbers of their own: "
+                "no loop is detected"
             )
             remedy = "Remove it; only switches that share an AS number need it."
             path = session_path(key, leaf)
             yield finding_at(LOOPS, statement.device, path, message, "hidden loop", Severity.WARNING, remedy)
             return
+
+
+_HIDING = ("as_override", "remove_private")
 
 
 def share_numbers(

@@ -11,11 +11,12 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import last_key, outer_key, split_list_path
+from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.announcements import SILENT, permits_address
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.links import DIFFER
-from fabricc.rules.records import Pair
-from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.rule import ADDRESSES, INTERFACES, POLICY, FabricRule, Report, Switches, SwitchRule
 from fabricc.rules.tenants import TUNNEL
 
 if TYPE_CHECKING:
@@ -107,7 +108,6 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 _MAC = "evpn/anycast_mac"
-_SHARED_ADDRESS = ("gateway[", "setting[fabric forwarding mode anycast-gateway]")
 _MULTICAST = 1
 
 
@@ -121,14 +121,14 @@ def _gateway_macs(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             f"{statement.name}: the MAC address of gateways {value} is one of a group, so no host accepts it"
         )
         yield finding_at(TUNNEL, device, _MAC, message, "group MAC", Severity.WARNING, remedy)
-    in_use = sessions.runs_bgp or statement.facts_below("mlag/")
-    if value or not in_use or not defaults.states_gateway_mac(device.system):
+    shared = defaults.leaf_of_gateway(device.system)
+    if value or not shared or not (sessions.runs_bgp or statement.facts_below("mlag/")):
         return
     paths = [
         f"{PORT}{port}]/{leaf}"
         for port, leaves in statement.ports.items()
         for leaf in leaves
-        if leaf.startswith(_SHARED_ADDRESS)
+        if leaf.startswith(shared)
     ]
     paths += [path for path in statement.facts_below(_SEGMENT) if path.endswith("]/ipv4")]
     if paths:
@@ -172,7 +172,7 @@ def _incomplete_pairs(statement: Statement, sessions: Sessions) -> Iterator[Find
     stated = statement.facts_below("mlag/")
     required = defaults.parts_of_pair(device.system)
     lacks = [words for path, words in required.items() if path not in facts]
-    if stated and lacks:
+    if stated and lacks and (sessions.runs_bgp or _DOMAIN in facts):
         message = f"{device.name} is one of a pair of switches and has no {join_words(lacks, 4)}: the pair is not up"
         remedy = "Configure the missing part of the pair."
         paths = (*required, next(iter(stated)))
@@ -232,21 +232,6 @@ def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
         )
 
 
-def pair_of(statement: Statement) -> Pair | None:
-    """Return what a switch states about the other one of its pair; None without one."""
-    facts = statement.rest
-    if "mlag/peer" not in facts:
-        return None
-    bundles = {
-        str(values["mlag"]): (str(values.get("vlans", "")), f"{PORT}{port}]/")
-        for port, values in statement.ports.items()
-        if "mlag" in values
-    }
-    domain, mac = (str(facts.get(path, "")) for path in (_DOMAIN, _MAC_OF_PAIR))
-    shares = defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
-    return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares)
-
-
 def _compare_pairs(fabric: Switches) -> Iterator[Report]:
     """Report what the two switches of a pair configure differently."""
     for name, summary in fabric.summaries.items():
@@ -283,6 +268,45 @@ def _compare_pairs(fabric: Switches) -> Iterator[Report]:
                 yield Report(DIFFER, name, paths, message, "pair", Severity.WARNING, remedy)
 
 
+_NEARLY_ALL = 0.6
+
+
+def _silent_loopbacks(fabric: Switches) -> Iterator[Report]:
+    """Report loopbacks that a switch does not announce, where nearly all others announce theirs of the same name."""
+    announcing = {
+        name: summary
+        for name, summary in fabric.summaries.items()
+        if summary.alone and summary.joined and summary.hosts and not fabric.planned
+    }
+    heard: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+    for name, summary in announcing.items():
+        blocks = [block for text in summary.prefixes if (block := parse_block(text))]
+        for port, text in summary.hosts:
+            own = parse_block(text)
+            policy = fabric.policy(name) if summary.maps else None
+            mapped = summary.maps and (
+                policy is None or permits_address(policy, summary.maps, text.partition("/")[0])
+            )
+            heard[port][name] = bool(mapped) or (own is not None and any(each.covers(own) for each in blocks))
+    for port, by_switch in heard.items():
+        silent = [name for name, is_heard in by_switch.items() if not is_heard]
+        others = len(by_switch) - len(silent)
+        if not silent or others < _SOME or others < len(by_switch) * _NEARLY_ALL:
+            continue
+        for name in silent:
+            text = dict(announcing[name].hosts)[port]
+            message = f"{name} does not announce its {port} {text}, as {others} other switches do"
+            paths = (
+                *(f"bgp/network[{each}]" for each in announcing[name].prefixes),
+                "bgp/router_id",
+                "bgp/asn",
+            )
+            remedy = "Announce the loopback by a network statement."
+            yield Report(SILENT, name, paths, message, "loopback", Severity.WARNING, remedy)
+
+
+_SOME = 3
+
 RULES = (
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_segments),
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_vrfs),
@@ -290,4 +314,5 @@ RULES = (
     SwitchRule(IDLE, INTERFACES, (), _closed_vlans),
     SwitchRule(IDLE, INTERFACES, (), _incomplete_pairs),
     FabricRule(DIFFER, INTERFACES, (), _compare_pairs),
+    FabricRule(SILENT, POLICY, (), _silent_loopbacks),
 )

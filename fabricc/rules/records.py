@@ -182,6 +182,7 @@ class Summary(NamedTuple):
         metrics: conditions of its sessions on metrics; None where its routes may have one.
         accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
         pair: the other switch of its pair; None without one.
+        hosts: name and address of each loopback of the default routing instance.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
@@ -217,6 +218,7 @@ class Summary(NamedTuple):
     accepts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     lone: tuple[tuple[str, str], ...] = ()
     pair: Pair | None = None
+    hosts: tuple[tuple[str, str], ...] = ()
 
 
 class EndValues(NamedTuple):

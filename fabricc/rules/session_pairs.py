@@ -163,6 +163,9 @@ def _is_within(address: str, network: str) -> bool:
         return False
 
 
+_OWN = "bgp/asn"
+
+
 def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report what the ends of all sessions do not agree on; sessions with equal digests are skipped."""
     pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
@@ -186,20 +189,27 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
     guilty = {
         at for at, times in disagree.items() if times > 1 and at not in agree and not table.agrees(*at)
     } - _misnamed(table, pairs)  # its own number is wrong, not the statement of each neighbor
+    numbers = Counter(each.reading.facts.get(_OWN) for each in devices.values()) if guilty else Counter()
     for device, vrf in sorted(guilty):
+        shared = numbers[devices[device].reading.facts.get(_OWN)] > 1 and not vrf
         near = [
             (peer, other)
             for peer, other, right, _ in pairs
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
         yield _own_number(table, devices[device], near)
-        if len(guilty) > 1:  # or the neighbors' statements are, which are as many
+        if len(guilty) > 1 or shared:  # or the neighbors' statements are, which are as many
             first = {peer.device: (peer, other) for peer, other in reversed(near)}
             yield from (_wrong_number(table, *ends, devices) for _, ends in sorted(first.items()))
+    alone = {at for at, times in disagree.items() if times == 1 and at not in agree and not table.agrees(*at)}
     reported: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
+        if not right and (other.device, other.key[0]) in alone:  # either number may be the wrong one
+            yield _own_number(table, devices[other.device], [(peer, other)])
         if not right and (other.device, other.key[0]) not in guilty:
             yield _wrong_number(table, peer, other, devices)
+            if session_path(other.key, "local_asn") in devices[other.device].reading.facts:
+                yield _other_number(table, other, peer, devices)
         both = frozenset((peer, other))
         if both not in reported or "source" in unlike:
             reported.add(both)
@@ -242,6 +252,14 @@ def _wrong_number(table: SessionTable, peer: Peer, other: Peer, devices: Mapping
     return finding_at(
         SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
     )
+
+
+def _other_number(table: SessionTable, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
+    """Report that a session states another own AS number than its neighbor expects."""
+    has, named = table.values_of(peer).asn, table.values_of(other).remote
+    message = f"{_peer_name(peer)} gets AS {has} in place of {named}, which {other.device} expects: no session comes up"
+    path, remedy = session_path(peer.key, "local_asn"), "Remove the other number of the session."
+    return finding_at(SESSION, devices[peer.device], path, message, "session AS", remedy=remedy)
 
 
 def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer]]) -> Finding:

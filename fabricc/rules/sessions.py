@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -297,14 +299,15 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
     """Return the external sessions over links to other switches that are known.
 
-    Where no link of a switch is known, its sessions without an address count, of which a fabric's switch has several.
+    Where no link of a switch is known, its sessions without an address count, of which a fabric's switch has several,
+    and those with one AS over several ports with a subnet of two: the files of the upper switches are elsewhere.
     """
 
     def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
         every = external_sessions(one)
         if not one.fars:
             bare = [(key, values) for key, values in every if not is_address(key[1])]
-            return bare if len(bare) > 1 else []
+            return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)
         return [
             (key, values)
             for key, values in every
@@ -314,6 +317,22 @@ def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple
         ]
 
     return statement.remember(sessions_to_switches, find)
+
+
+_PAIR = re.compile(r".*/(?:3[01]|12[67])")
+"""An address in a subnet of two."""
+
+
+def _sessions_with_one_number(
+    statement: Statement, sessions: Sessions, every: list[tuple[Key, Mapping[str, Value]]]
+) -> list[tuple[Key, Mapping[str, Value]]]:
+    """Return the sessions over ports with subnets of two whose AS number several of them name."""
+    found: defaultdict[object, list[tuple[Key, Mapping[str, Value]]]] = defaultdict(list)
+    for key, values in every:
+        texts = statement.addresses.get(sessions.near.get(key, ""), ())
+        if any(map(_PAIR.fullmatch, texts)):
+            found[values.get("remote_asn")].append((key, values))
+    return [each for some in found.values() if len(some) > 1 for each in some]
 
 
 def exchanging_sessions(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:

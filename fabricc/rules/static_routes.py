@@ -16,7 +16,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.access import ISOLATED
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import UPPER, Sessions, external_sessions
+from fabricc.rules.sessions import Sessions, carries_evpn, external_sessions, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -125,6 +125,13 @@ def _detour(fabric: Switches, name: str, prefix: str, via: str, path: str) -> It
         message = f"{name} sends traffic for {prefix}, which is of {min(owners)} next to it, to {min(hops)}"
         remedy = "Remove the static route, so that BGP's routes are used."
         yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
+    joined = owners & fabric.reachable({name})
+    if joined and name not in owners and _next_hops(via) and not any(map(fabric.owners, _next_hops(via))):
+        message = (
+            f"{name} sends traffic for {prefix}, which is of {min(joined)}, to {via}, which no switch has"
+        )
+        remedy = "Remove the static route, so that BGP's routes are used."
+        yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
 
 
 def _misled_address(
@@ -181,27 +188,53 @@ _DEFAULTS = ("static_route[0.0.0.0/0]", "static_route[::/0]")
 
 
 def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a default route for upper switches where no way out of the fabric is known."""
-    fars = [(key, statement.fars.get(sessions.near.get(key, ""))) for key, _ in external_sessions(statement)]
-    if any(path in statement.rest for path in _DEFAULTS) or any(
-        far is None or not far.known for _, far in fars
+    """Report a default route for other switches where no way out of the fabric is known."""
+    origins = [path for path in _ORIGINS if path in statement.rest]
+    if not origins and "default_originate" not in statement.session_leaves:
+        return
+    joined = sessions_to_switches(statement, sessions)
+    known = {key for key, _ in joined}
+    if any(_leads_out(statement, path) for path in _DEFAULTS) or any(
+        key not in known and not carries_evpn(sessions, key) for key, _ in external_sessions(statement)
     ):
         return
-    for key, far in fars:
-        if (
-            far
-            and far.tier in UPPER
-            and statement.sessions[key].get("default_originate") not in (None, "off")
-        ):
-            message = (
-                f"{statement.name} announces a default route upwards and has none, so it drops that traffic"
-            )
-            remedy = "Remove the default route, or announce it on the switches that lead out of the fabric."
-            path = session_path(key, "default_originate")
+    sent = [
+        session_path(key, "default_originate")
+        for key, values in joined
+        if values.get("default_originate") not in (None, "off")
+    ]
+    if joined and (paths := [*sent, *origins]):
+        message = f"{statement.name} announces a default route and has none, so it drops that traffic"
+        remedy = "Remove the default route, or announce it on the switches that lead out of the fabric."
+        yield finding_at(
+            NOWHERE, statement.device, paths[0], message, "default route", Severity.WARNING, remedy
+        )
+
+
+def _leads_out(statement: Statement, path: str) -> bool:
+    """Return whether a static default route leads anywhere but to the management network."""
+    hops = _next_hops(str(statement.rest.get(path, "")))
+    try:
+        network = ip_interface(str(statement.rest.get("management/address", ""))).network
+    except ValueError:
+        network = None
+    drops = statement.rest.get(path) is None or str(statement.rest[path]).split(" ")[0] in DROPS
+    return not drops and not (hops and network and all(ip_address(hop) in network for hop in hops))
+
+
+def _dropped_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report static routes that drop packets to the neighbor of a session."""
+    neighbors = {
+        f"{key[1]}/{128 if ':' in key[1] else 32}": key[1] for key in statement.sessions if not key[0]
+    }
+    for path, value in statement.facts_below("static_route[").items():
+        address = neighbors.get(outer_key(path)) if path.endswith("]") else None
+        if address and str(value) in DROPS:
+            message = f"{statement.name} drops packets to {address}, with which it has a session"
+            remedy = "Remove the static route."
             yield finding_at(
-                NOWHERE, statement.device, path, message, "default route", Severity.WARNING, remedy
+                STATIC, statement.device, path, message, "dropped neighbor", Severity.ERROR, remedy
             )
-            return
 
 
 _ORIGINS = ("bgp/network[0.0.0.0/0]", "bgp/network[::/0]")
@@ -337,4 +370,5 @@ RULES = (
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
     SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),
     SwitchRule(STATIC, POLICY, (), _partly_dropped),
+    SwitchRule(STATIC, POLICY, (Input.BGP,), _dropped_neighbors),
 )

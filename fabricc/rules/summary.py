@@ -15,9 +15,8 @@ from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
-from fabricc.rules.missing_parts import pair_of
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
-from fabricc.rules.records import Attached, OuterSession, Summary
+from fabricc.rules.records import Attached, OuterSession, Pair, Summary
 from fabricc.rules.segments import distinguishers, segment_settings
 from fabricc.rules.sessions import (
     UPPER,
@@ -81,7 +80,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
                 routes.append((outer_key(path), via, path))
         elif path.startswith(_ORIGINS) and path.endswith("]"):
             prefixes.append(outer_key(path))
-        elif path.startswith(_BESIDE_PREFIXES):
+        elif path.startswith(_BESIDE_PREFIXES) and not defaults.leads_nowhere(path):
             if CONNECTED.fullmatch(path):
                 maps.append((str(value), path))
             elif path not in STATICS:
@@ -140,7 +139,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         routes_to_hosts(statement), _loopback_addresses(statement), system,
         tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
-        tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), pair_of(statement),
+        tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
+        _host_addresses(statement) if prefixes else (),
     )  # fmt: skip
 
 
@@ -415,3 +415,34 @@ def _sets_metric(statement: Statement) -> bool:
         or any(map(_SETS_METRIC.search, texts))
         or any("metric" in path or path.startswith(("eigrp", "rip")) for path in statement.rest)
     )
+
+
+def _pair_of(statement: Statement) -> Pair | None:
+    """Return what a switch states about the other one of its pair; None without one."""
+    facts = statement.rest
+    if "mlag/peer" not in facts:
+        return None
+    bundles = {
+        str(values["mlag"]): (str(values.get("vlans", "")), f"{PORT}{port}]/")
+        for port, values in statement.ports.items()
+        if "mlag" in values
+    }
+    domain, mac = (str(facts.get(path, "")) for path in ("mlag/domain", "mlag/mac"))
+    shares = defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
+    return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares)
+
+
+_LOOPBACK = re.compile(r"lo(?:opback)?\d*(?:\.\d+)?", re.IGNORECASE)
+_ALONE = "/32"
+
+
+def _host_addresses(statement: Statement) -> tuple[tuple[str, str], ...]:
+    """Return name and IPv4 address of each loopback of the default routing instance."""
+    first = str(statement.rest.get("loopback/ipv4", ""))
+    found = [("loopback", first)] if first.endswith(_ALONE) else []
+    found += [
+        (port, texts[0])
+        for port, texts in statement.addresses.items()
+        if texts[0].endswith(_ALONE) and _LOOPBACK.fullmatch(port) and statement.of(port, "vrf") is None
+    ]
+    return tuple(found)

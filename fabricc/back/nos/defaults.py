@@ -334,18 +334,31 @@ def shares_vtep(system: str) -> bool:
     return system == "eos"
 
 
+_NO_ROUTE = re.compile(
+    r"routing/setting\[(?:ip (?:address virtual|load-sharing|hardware|icmp|virtual-router|domain|arp)|arp|logging)\b.*"
+)
+
+
+def leads_nowhere(path: str) -> bool:
+    """Return whether a fact about routing neither adds a route nor lets packets take another way (EOS, NX-OS)."""
+    return path[0] == "r" and bool(_NO_ROUTE.match(path))
+
+
 def stays_unrouted(system: str, vrf: Collection[str]) -> bool:
     """Return whether a VRF with these facts routes nothing: EOS needs `ip routing vrf` (its manual, "VRF")."""
     return system == "eos" and "routed" not in vrf
 
 
-def states_gateway_mac(system: str) -> bool:
-    """Return whether virtual addresses of gateways need a stated MAC address.
+_GATEWAYS = {"eos": "gateway[", "nxos": "setting[fabric forwarding mode anycast-gateway"}
+
+
+def leaf_of_gateway(system: str) -> str:
+    """Return how the leaf of a gateway begins that has a stated MAC address on all switches; "" for none.
 
     These are `ip virtual-router mac-address` of EOS and `fabric forwarding anycast-gateway-mac` of NX-OS (their guides
-    of VXLAN and, for EOS, VARP).
+    of VXLAN and, for EOS, VARP); HSRP and VRRP have one of their own.
     """
-    return system in _ONE_PATH
+    return _GATEWAYS.get(system, "")
 
 
 def unset_tunnel_copies(system: str) -> tuple[str, ...]:

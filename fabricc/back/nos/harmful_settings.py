@@ -115,6 +115,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         Harm("loops", "does not add its AS number to paths: no loop is detected"),
     ),
     (
+        re.compile(r"setting\[as-path prepend-own disabled\]"),
+        _is_on,
+        Harm("loops", "does not add its AS number to paths: its neighbor refuses them, or detects no loop"),
+    ),
+    (
         re.compile(r"setting\[(?:ipv[46] )?allowas-in\]"),
         _is_on,
         Harm("loops", "accepts routes that begin with its own AS number: they come back to it"),
