@@ -121,14 +121,15 @@ def _gateway_macs(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             f"{statement.name}: the MAC address of gateways {value} is one of a group, so no host accepts it"
         )
         yield finding_at(TUNNEL, device, _MAC, message, "group MAC", Severity.WARNING, remedy)
-    shared = defaults.leaf_of_gateway(device.system)
-    if value or not shared or not (sessions.runs_bgp or statement.facts_below("mlag/")):
+    if value or not (sessions.runs_bgp or statement.facts_below("mlag/")):
+        return
+    if not defaults.needs_gateway_mac(device.system, device.files.values()):
         return
     paths = [
         f"{PORT}{port}]/{leaf}"
         for port, leaves in statement.ports.items()
         for leaf in leaves
-        if leaf.startswith(shared)
+        if leaf.startswith("gateway[")
     ]
     paths += [path for path in statement.facts_below(_SEGMENT) if path.endswith("]/ipv4")]
     if paths:

@@ -192,10 +192,10 @@ def test_a_check_of_sources_is_strict_or_loose(path: str, value: object, strict:
 DEFAULTS = {
     "no default route": ("", "spine", 1),
     "one of its own": ("static_route[0.0.0.0/0]", "spine", 0),
-    "to a device of its tier": ("", "tor", 0),
+    "to a device of its tier": ("", "tor", 1),
     "with a session out": ("", "", 0),
     "one that drops": ("discard", "spine", 1),
-    "one that drops and is announced": ("announced", "spine", 0),
+    "one that drops and is announced": ("announced", "spine", 1),
 }
 
 

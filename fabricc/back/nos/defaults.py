@@ -349,16 +349,14 @@ def stays_unrouted(system: str, vrf: Collection[str]) -> bool:
     return system == "eos" and "routed" not in vrf
 
 
-_GATEWAYS = {"eos": "gateway[", "nxos": "setting[fabric forwarding mode anycast-gateway"}
-
-
-def leaf_of_gateway(system: str) -> str:
-    """Return how the leaf of a gateway begins that has a stated MAC address on all switches; "" for none.
+def needs_gateway_mac(system: str, texts: Iterable[str]) -> bool:
+    """Return whether virtual addresses of gateways need a stated MAC address, which all switches share.
 
     These are `ip virtual-router mac-address` of EOS and `fabric forwarding anycast-gateway-mac` of NX-OS (their guides
-    of VXLAN and, for EOS, VARP); HSRP and VRRP have one of their own.
+    of VXLAN and, for EOS, VARP); HSRP has one of its own.
     """
-    return _GATEWAYS.get(system, "")
+    anycast = "fabric forwarding mode anycast-gateway"
+    return system == "eos" or (system == "nxos" and any(anycast in text for text in texts))
 
 
 def unset_tunnel_copies(system: str) -> tuple[str, ...]:
