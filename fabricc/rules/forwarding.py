@@ -133,8 +133,6 @@ def _hash_seeds(fabric: Switches) -> Iterator[Report]:
 IDLE = "FAB9675"
 _HEADER_BYTES = 14
 """Ethernet header, which the MTU of a port counts and that of a family does not."""
-_SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
-"""Facts of a port that is shut; files of one system can contradict each other."""
 _ROUTED = ("ipv4", "ipv6", "unnumbered")
 _PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
 LEFT = "bgp/setting[graceful-shutdown"
@@ -256,24 +254,19 @@ def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         port
         for port in statement.fars
         if _leads_to_switch(statement, port)
-        and _shut_leaf(statement, port)
+        and statement.of(port, "enabled") == "false"
         and (used.intersection(statement.chain(port)) if direct else _has_address(statement, port))
     ]
     if shut:
         why = "sessions with other switches lead over it" if used else "it has an address"
         message = f"{statement.name} {join_words(shut, 2)}: shut, and {why}"
         remedy = "Enable the ports, or shut the sessions too."
-        path = f"{PORT}{shut[0]}]/{_shut_leaf(statement, shut[0])}"
+        path = f"{PORT}{shut[0]}]/enabled"
         yield finding_at(IDLE, statement.device, path, message, "shut link", Severity.WARNING, remedy)
 
 
 def _has_address(statement: Statement, port: str) -> bool:
     return any(statement.of(port, leaf) is not None for leaf in _ROUTED)
-
-
-def _shut_leaf(statement: Statement, port: str) -> str:
-    """Return the leaf of the fact that shuts a port; "" where it is open."""
-    return next((leaf for leaf, value in _SHUT if statement.of(port, leaf) == value), "")
 
 
 def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

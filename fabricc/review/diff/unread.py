@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.numbers import group_pairs
+from fabricc.fabric.facts import Unplanned
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.facts.paths import first_key, replace_keys
 from fabricc.review.diff.fact_impact import UNUSED, read_files, row_of, vocabulary_of
@@ -31,6 +32,8 @@ _SHOWN, _LONGEST = 8, 160
 _NOTHING = re.compile(r"\s*([#!].*)?$")
 _QUOTED = re.compile(r'(?<=: )"([^"\\\n\']*)"$', re.MULTILINE)
 """A value of YAML in double quotes that means the same in single ones."""
+_COLLECTED = ("setting[", "table[", STRUCTURE)
+"""Facts that keep a line of any meaning."""
 REORDERED = "the same lines in another order"
 
 
@@ -47,7 +50,8 @@ def unread_lines(
 ) -> tuple[str, ...]:
     """Return each line without a statement, with the lines that it is below: `interface swp1 / shape 1`.
 
-    Lines are in order, after those of JSON, whose keys have none.
+    Lines are in order, after those of JSON, whose keys have none. A line that states a fact which has its own effect
+    does not count, although no plan has it.
 
     Args:
         nos: the operating system, `host` for hosts.
@@ -61,7 +65,11 @@ def unread_lines(
     }
     found: list[str] = []
     keys: list[str] = []
-    for file, line, text in (*reading.unknown, *passed):
+    stated = {place for path, place in reading.lines.items() if not any(kind in path for kind in _COLLECTED)}
+    for file, line, text in (
+        *(each for each in reading.unknown if not isinstance(each, Unplanned) or each[:2] not in stated),
+        *passed,
+    ):
         known = paths.get(file, {})
         if file in paths and line not in known and line:
             continue  # in a comment or a banner

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.fabric.facts import Reading
+from fabricc.fabric.facts import Reading, Unplanned
 from fabricc.review.diff.compare import shorten_values
 from fabricc.review.diff.fact_impact import DeviceStates, change_direction, judge_statement, row_of
 from fabricc.review.diff.model import Impact
@@ -63,6 +63,13 @@ def test_the_order_of_lines_counts_within_a_block_and_not_between_keys_of_json()
     )
 
 
+def test_a_line_that_states_a_fact_of_its_own_is_no_unknown_line() -> None:
+    reading = Reading(unknown=[Unplanned("startup.yaml", line, "x") for line in (1, 2, 3)])
+    reading.put("bgp/neighbor[10.0.0.1]/enabled", "false", "startup.yaml", 1)
+    reading.put("bgp/setting[x]", "true", "startup.yaml", 2)
+    assert unread_lines("cumulus", {}, reading, ignored=False) == ("x", "x")
+
+
 LINES = {
     "eos": {
         "alias shb show ip bgp summary": True, "management console / idle-timeout 30": True,
@@ -119,3 +126,8 @@ def test_a_limit_before_the_cpu_is_weaker_unless_it_is_raised(nos: str) -> None:
     assert direct(None, "pps 10") == direct("pps 20", "pps 10") == direct("pps 20", "kbps 30") == "less"
     assert direct("pps 20", "pps 30") == "~"
     assert direct("pps 20", None) == "-"
+
+
+def test_the_sessions_end_with_their_daemon() -> None:
+    verdict = judge_statement("daemon[bgpd]", "", "frr")
+    assert (verdict.impact, verdict.down) == (Impact.TRAFFIC_LOSS, True)

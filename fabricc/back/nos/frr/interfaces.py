@@ -204,13 +204,17 @@ ROWS: Sequence[Row] = (
 
 
 def finish_router(document: Document) -> None:
-    """State the facts of zebra's interfaces in addition to those of other files: the kernel adds addresses."""
+    """State the facts of zebra's interfaces in addition to those of other files: the kernel adds addresses.
+
+    A port with `shutdown` is down, whatever ifupdown2 does (zebra/interface.c, if_shutdown).
+    """
     blocks = [*document.scope.each("interface").items(), *document.scope.each("interface in").items()]
     for named, block in blocks:
         name = str(named).split(None, 1)[0]
         paths = port_paths(name)
         for leaf, stored in block.values.items():
-            document.put_also(paths[leaf], *stored)
+            put = document.put if stored[0] == "false" and leaf == "enabled" else document.put_also
+            put(paths[leaf], *stored)
         addresses = [*block.table("ipv4").values(), *block.table("ipv6").values()]
         held = f"structure/port[{name}]/auto" in document.reading.facts  # brought up, and then down
         if held and addresses and "enabled" not in block.values:

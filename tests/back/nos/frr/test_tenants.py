@@ -24,6 +24,13 @@ def test_vtysh_accepts_the_syntax(name: str, tmp_path: Path) -> None:
     assert check_syntax(FRR.render(switch("frr", name, dual=True))["frr.conf"], tmp_path) == "0"
 
 
+def test_a_port_that_zebra_shuts_is_down_although_ifupdown2_brings_it_up() -> None:
+    files = {"interfaces": "auto swp1\niface swp1\n", "frr.conf": "interface swp1\n shutdown\nexit\n"}
+    reading = FRR.read(files)
+    assert reading.facts["interface[swp1]/enabled"] == "false"
+    assert reading.lines["interface[swp1]/enabled"] == ("frr.conf", 2)
+
+
 def test_zebra_leaves_ports_of_no_tenant_shut() -> None:
     """Zebra brings a port up to set its address, whatever ifupdown2 did, unless `shutdown` precedes the address."""
     built = compiled("frr", tenants="  acme: {hosts: [rack001-host01]}\n").fabric
