@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import hosts as host_files
+from fabricc.back.reading.rows import word_variants
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -365,6 +366,9 @@ def _parameters(statement: Statement) -> Iterator[Fault]:
     for path, value in statement.facts_below("congestion/").items():
         least, most = _RANGES.get(path, (None, None))
         number = as_int(value)
+        if near := sorted(_RANGES.keys() & {*word_variants(path)}) if least is None else []:
+            name, meant = (each.removeprefix("congestion/") for each in (path, near[0]))
+            yield Fault((path,), f"the NIC has no parameter {name}", f"Write {meant} if that is meant.")
         if least is not None and most is not None and number is not None and not least <= number <= most:
             message = f"{path.removeprefix('congestion/')} is {number:,}, outside of {least:,} to {most:,}"
             yield Fault((path,), message, "Use the default of the NIC.")

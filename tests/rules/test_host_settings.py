@@ -62,6 +62,7 @@ FAULTS = [
     (SCRIPT, r"^TC_SCHEDULER=.*", "TC_SCHEDULER=ets,ets,ets,ets,ets,ets,ets,ets"),
     (SCRIPT, r"^READ_REQUEST_BYTES=4096", "READ_REQUEST_BYTES=4000"),
     (SCRIPT, r"rpg_gd=11", "rpg_gd=99"),
+    (SCRIPT, r"rpg_gd=", "rp_ggd="),
     (SCRIPT, r"rpg_min_dec_fac=50", "rpg_min_dec_fac=100"),
     (SCRIPT, r"(mlx5_r0 )cable_m=[0-9]+", r"\1cable_m=0"),
     (UNIT, r"Type=oneshot", "Type=simple"),
