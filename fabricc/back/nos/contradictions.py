@@ -134,7 +134,7 @@ _FORMS = (
 )
 
 
-_ODD = re.compile(r"([A-Z_]+)\|(\S+) (.+?), so (.+)", re.DOTALL)
+_ODD = re.compile(r"([A-Z0-9_]+)\|(\S+) (.+?), so (.+)", re.DOTALL)
 """A row of SONiC's tables with its effect (`odd_rows.py`)."""
 _KINDS = {
     "PORT": "speed", "BREAKOUT_CFG": "number", "DEVICE_METADATA": "number", "FEATURE": "number",
@@ -145,6 +145,9 @@ _KINDS = {
     "WRED_PROFILE": "marking", "QUEUE": "marking", "PORTCHANNEL": "sessions",
     "ACL_RULE": "queue map", "MAP_PFC_PRIORITY_TO_QUEUE": "queue map", "TC_TO_DSCP_MAP": "queue map",
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "queue map", "TC_TO_PRIORITY_GROUP_MAP": "queue map", "PORT_QOS_MAP": "speed",
+    "BGP_NEIGHBOR": "sessions", "BGP_INTERNAL_NEIGHBOR": "sessions", "BGP_PEER_RANGE": "sessions",
+    "INTERFACE": "sessions", "VLAN": "number", "PORTCHANNEL_INTERFACE": "sessions", "MGMT_INTERFACE": "service",
+    "ECMP_LOADSHARE_TABLE_IPV4": "hash", "ECMP_LOADSHARE_TABLE_IPV6": "hash", "PORT_STORM_CONTROL": "speed",
 }  # fmt: skip
 _BUFFER = "buffer"
 _NVUE = {

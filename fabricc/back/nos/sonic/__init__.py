@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache, partial
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import COMMANDS, IGNORABLE, exec_lines
@@ -14,6 +13,7 @@ from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
     bgp,
+    buffers,
     config_db,
     control_plane,
     frr_tables,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Application
     from fabricc.back.nos.sonic.config_db import Tables
+    from fabricc.back.nos.sonic.odd_rows import OddRow
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Switch
 
@@ -190,6 +191,16 @@ def reader() -> Reader:
     return Reader(topics, types, partial(config_db.table_tree, known), describe=config_db.format_unknown)
 
 
+def rows_with_faults(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield the rows that show a fault by themselves."""
+    yield from find_odd_rows(tables)
+    yield from services_rows.find_odd_services(tables)
+    yield from control_plane.find_odd_access(tables)
+    yield from buffers.find_odd_pools(tables)
+    yield from interfaces.find_odd_interfaces(tables)
+    yield from frr_tables.find_odd_neighbors(tables)
+
+
 def _read_tables(text: str, reading: Reading) -> Document | None:
     """Add the facts of `config_db.json`, and report fields that nothing reads; return None for another file.
 
@@ -225,9 +236,7 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         reading.put(f"unread[{name}|{key} {field}]", why, file, line)
     for service, line in control_plane.dropping_groups(text, raw):
         reading.put(f"platform/setting[copp {service}]", "0", file, line)
-    for odd in chain(
-        find_odd_rows(raw), services_rows.find_odd_services(raw), control_plane.find_odd_access(raw)
-    ):
+    for odd in rows_with_faults(raw):
         line = config_db.line_of_keys(text, odd.table, odd.key, odd.field, item=odd.item)
         reading.unknown.append(Unplanned(file, line, odd.text))
     return document

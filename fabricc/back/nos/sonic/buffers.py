@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic import config_db, qos, reclaim
+from fabricc.back.nos.sonic.odd_rows import odd_field, odd_lack, table_rows, target_name
 from fabricc.back.nos.sonic.words import expand_range, parse_number
 from fabricc.back.reading import Document, Scope
-from fabricc.base.numbers import is_number
+from fabricc.base.numbers import is_number, whole_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.back.nos.sonic.odd_rows import OddRow
     from fabricc.fabric.facts import Value
 
     Lengths = Mapping[str, tuple[Value, int]]
@@ -319,3 +321,28 @@ def state_lists(document: Document, bound: Mapping[str, str], shut: frozenset[st
                 config_db.report_strange(document, line, f"{listing}|{name} is not {want}")
                 way = "ingress" if "INGRESS" in listing else "egress"
                 document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)
+
+
+_LOSSLESS = re.compile(r"egress_lossless\w*")
+
+
+def find_odd_pools(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield pools and queues that are too small for what is lossless, and ports without the length of a cable."""
+    model = table_rows(tables, "DEVICE_METADATA").get("localhost", {"buffer_model": "unknown"})
+    stated = model.get("buffer_model", "traditional") == "traditional"
+    pools = table_rows(tables, "BUFFER_POOL")
+    for key, row in pools.items() if stated and "DEFAULT_LOSSLESS_BUFFER_PARAMETER" not in tables else ():
+        if row.keys().isdisjoint(("size", "percentage")):
+            yield odd_lack("BUFFER_POOL", key, "size", "the pool is not created (SAI, saibuffer.h)")
+    for key, row in table_rows(tables, "BUFFER_PROFILE").items():
+        limit = whole_number(str(row.get("static_th", "")))
+        size = whole_number(str(pools.get(target_name(row.get("pool")), {}).get("size", "")))
+        if _LOSSLESS.fullmatch(key) and limit is not None and size and 2 * limit < size:
+            effect = "its queues drop long before the priority groups pause"
+            yield odd_field("BUFFER_PROFILE", key, row, "static_th", effect)
+    lengths, ports = table_rows(tables, "CABLE_LENGTH"), table_rows(tables, "PORT")
+    known = {port for row in lengths.values() for port in row}
+    for port, row in table_rows(tables, "PORT_QOS_MAP").items() if known else ():
+        if row.get("pfc_enable") and port not in known and ports.get(port, {}).get("admin_status") == "up":
+            effect = "buffermgrd makes no headroom for its PFC"
+            yield odd_lack("CABLE_LENGTH", next(iter(lengths)), port, effect)

@@ -114,14 +114,17 @@ class Consumers:
     """Everything that is known of consumers, by table; `frr.conf` is one.
 
     Attributes:
-        found: those of tables that fabricc does not write.
+        found: those of tables that fabricc does not write; `names`: further tables.
         values: table -> field -> all values that it can have.
+        hwskus: the hardware that images of SONiC have files of.
     """
 
     conditions: Mapping[str, Condition]
     tables: Mapping[str, tuple[Consumer, ...]]
     found: Mapping[str, tuple[Consumer, ...]]
     values: Mapping[str, Mapping[str, list[str]]]
+    names: frozenset[str]
+    hwskus: frozenset[str]
 
     def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
         """Return the programs that read a field in a release."""
@@ -151,7 +154,8 @@ def load_consumers() -> Consumers:
         for kind in ("tables", "found")
     )
     tables[FRR_FILE] = tuple(_make_consumer(FRR_FILE, row) for row in raw["frr"])
-    return Consumers(conditions, tables, found, raw["values"])
+    names, hwskus = frozenset(raw["names"]), frozenset(raw["hwskus"].split())
+    return Consumers(conditions, tables, found, raw["values"], names, hwskus)
 
 
 def _make_consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
@@ -192,7 +196,7 @@ def unread_tables(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str
 _STRANGE = re.compile(r"table (\w+)|(\w+)\|(\S+) (\S+): .*", re.DOTALL)
 _SHORT = 4
 """Letters of the name of a table that may be another one with one letter exchanged, `ZTP` for `NTP`."""
-_ALIKE = 0.88
+_ALIKE = 0.86
 """How much of a misspelled name is right, at least, where more than a letter is wrong."""
 
 
@@ -215,12 +219,40 @@ def _resembled(table: str, field: str) -> str:
     """Return the field of a table, or without a field the table, that a name resembles; "" for none."""
     known = load_consumers()
     every = {**known.found, **known.tables}
-    names = {each for one in every.get(table, ()) for each in one.fields or ()} if field else {*every}
+    tables = {*every, *known.values, *known.names}
+    names = {each for one in every.get(table, ()) for each in one.fields or ()} if field else tables
     folded = {each.casefold(): each for each in names}
     name = (field or table).casefold()
     one_letter = {*word_variants(name)} if field or len(name) > _SHORT else set()
     near = sorted(folded.keys() & one_letter) or get_close_matches(name, folded, 1, _ALIKE)
+    longer = [each for each in folded if f"{each}_".startswith(f"{name}_") or name.startswith(f"{each}_")]
+    near = near or (longer if field and len(longer) == 1 else [])
     return folded[near[0]] if near else ""
+
+
+@lru_cache(1 << 8)
+def nearest_hwsku(name: str) -> str:
+    """Return the maker and model of which an unknown hardware has one letter exchanged or less; "" for none.
+
+    Owners of switches add names of their own, which differ behind the model, in a digit of it, or by a letter more.
+    """
+    known = {"-".join(each.split("-")[:2]) for each in load_consumers().hwskus}
+    own = "-".join(name.split("-")[:2])
+    for other in () if own in known else sorted(known):
+        same, tail = _common_length(own, other), _common_length(own[::-1], other[::-1])
+        tail = min(tail, len(own) - same, len(other) - same)
+        ours, theirs = own[same : len(own) - tail], other[same : len(other) - tail]
+        digits = ours.isdigit() and theirs.isdigit()
+        if len(ours) < 2 and len(theirs) < 2 and not digits and (theirs or tail):
+            return other
+    return ""
+
+
+def _common_length(one: str, two: str) -> int:
+    """Return with how many equal letters two texts begin."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
+    )
 
 
 _TEMPLATE = ("{", ":")
@@ -230,6 +262,10 @@ _TEMPLATE = ("{", ":")
 def unknown_values(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield table, row, field, item of its list and why of values that no daemon takes; each once."""
     reported: set[tuple[str, str, str]] = set()
+    for key, row in _rows(tables, "DEVICE_METADATA").items():
+        name = str(row.get("hwsku") or "") if isinstance(row, dict) else ""
+        if name and (near := nearest_hwsku(name)):
+            yield "DEVICE_METADATA", key, "hwsku", "", f"no image has files of {clip(name)}, it is {near}"
     for table, fields in load_consumers().values.items():
         for key, row in _rows(tables, table).items():
             for field, stated in row.items() if isinstance(row, dict) else ():
@@ -250,9 +286,18 @@ _PARTS = (
         (name, "PORT")
         for name in ("INTERFACE", "PORT_QOS_MAP", "PFC_WD", "QUEUE", "BUFFER_PG", "BUFFER_QUEUE")
     ),
-    ("ACL_RULE", "ACL_TABLE"),
-)
+    ("ACL_RULE", "ACL_TABLE"), ("VLAN_MEMBER", "VLAN"), ("VLAN_INTERFACE", "VLAN"),
+    ("PORTCHANNEL_MEMBER", "PORTCHANNEL"), ("PORTCHANNEL_INTERFACE", "PORTCHANNEL"),
+    ("VXLAN_TUNNEL_MAP", "VXLAN_TUNNEL"),
+)  # fmt: skip
 """Tables whose keys begin with those of another one."""
+_WHOLE = ("PORT", "ACL_TABLE")
+"""Tables that are not in each file of the other ones: a part of a configuration, or lists that a program makes."""
+_BOUND = {
+    "dscp_to_tc_map": "DSCP_TO_TC_MAP", "tc_to_queue_map": "TC_TO_QUEUE_MAP",
+    "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP", "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
+}  # fmt: skip
+"""Fields of PORT_QOS_MAP -> table of the maps that they name."""
 _TOP_KEY = re.compile(r'^([ \t]*)"(\w+)"[ \t]*:', re.MULTILINE)
 
 
@@ -260,12 +305,22 @@ def lost_rows(tables: Mapping[str, Any], text: str) -> Iterator[tuple[str, str, 
     """Yield tables, or the first of their rows, without effect: key, reason, and line where it is another one's."""
     for table, above in _PARTS:
         known = _rows(tables, above)
-        for key in _rows(tables, table) if known else ():
+        for key in _rows(tables, table) if known or above not in _WHOLE else ():
             names = [
                 each for each in key.partition("|")[0].split(",") if "Ethernet" in each[:8] or above != "PORT"
             ]
             if any(each not in known for each in names):
                 yield table, key, f"{above} has no such row", 0
+                break
+    if any(name in tables for name in _BOUND.values()):
+        for key, row in _rows(tables, "PORT_QOS_MAP").items():
+            lost = [
+                each
+                for each in _BOUND
+                if isinstance(row, dict) and each in row and _BOUND[each] not in tables
+            ]
+            if lost:
+                yield "PORT_QOS_MAP", key, f"there is no table {_BOUND[lost[0]]} for its {lost[0]}", 0
                 break
     indent = match[1] if (match := _TOP_KEY.search(text)) else ""
     places = [(match[2], match.start(2)) for match in _TOP_KEY.finditer(text) if match[1] == indent]

@@ -8,9 +8,11 @@ Where `docker_routing_config_mode` begins with `split`, `frr.conf` is the device
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
+from fabricc.back.nos.sonic.odd_rows import OddRow, odd_field, table_rows
 from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, StoredValue, Topic
 from fabricc.back.reading import Row as PatternRow
@@ -401,3 +403,59 @@ def _finish_ospf(document: Document) -> None:
 
 
 TOPIC = Topic(ROWS, finish)
+
+
+_BY_ADDRESS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR")
+_LINKS = ("INTERFACE", "PORTCHANNEL_INTERFACE")
+_LINK_LENGTHS = ("30", "31", "126", "127")
+_MOST_LINKS = 3
+"""Links of a family with sessions, from which one without a session is an odd one."""
+
+
+def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield neighbors that bgpcfgd does not add (managers_bgp.py), or that cannot be as they are stated."""
+    texts = [(name, key) for name in tables if name.endswith("INTERFACE") for key in table_rows(tables, name)]
+    own = {key.partition("|")[2].partition("/")[0].lower() for _, key in texts} - {""}
+    used: set[str] = set()
+    numbers: dict[tuple[str, str], tuple[str, str]] = {}
+    for table in _BY_ADDRESS:
+        for key, row in table_rows(tables, table).items():
+            near, number = str(row.get("local_addr", "")).lower(), str(row.get("asn", ""))
+            used.add(near)
+            if near and own and near not in own:
+                effect = "bgpcfgd waits for a port with it, and no session comes up"
+                yield odd_field(table, key, row, "local_addr", effect)
+            other, first = numbers.setdefault((table, str(row.get("name") or key)), (key, number))
+            for one, far, theirs in ((key, other, first), (other, key, number)) if first != number else ():
+                effect = f"{row['name']} has two AS numbers: {far} has {theirs}"
+                yield odd_field(table, one, tables[table][one], "asn", effect)
+    for key, row in table_rows(tables, "BGP_PEER_RANGE").items():
+        yield from _odd_ranges(tables, key, row)
+    links = [(name, key) for name, key in texts if name in _LINKS and key.rpartition("/")[2] in _LINK_LENGTHS]
+    for mark in (".", ":"):
+        mine = [each for each in links if mark in each[1]]
+        idle = [each for each in mine if each[1].partition("|")[2].partition("/")[0].lower() not in used]
+        if len(idle) == 1 and len(mine) > _MOST_LINKS:
+            name, key = idle[0]
+            yield OddRow(f"{name}|{key} has no row of BGP_NEIGHBOR, so no session uses the link", name, key)
+
+
+def _odd_ranges(tables: Mapping[str, Any], key: str, row: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield ranges of neighbors inside of the subnet of a VLAN with fewer addresses than the VLAN has ports."""
+    ports = [each.partition("|")[0] for each in table_rows(tables, "VLAN_MEMBER")]
+    listed = row.get("ip_range")
+    try:
+        ranges = [ip_network(str(each), strict=False) for each in listed] if isinstance(listed, list) else []
+        subnets = [
+            (vlan, ip_network(text, strict=False))
+            for vlan, _, text in (each.partition("|") for each in table_rows(tables, "VLAN_INTERFACE"))
+            if text
+        ]
+    except ValueError:
+        return
+    for each in ranges:
+        for vlan, subnet in subnets:
+            inside = each.version == subnet.version and each != subnet and each[0] in subnet
+            if inside and each.num_addresses < ports.count(vlan):
+                effect = f"most neighbors of {vlan}, which has {subnet}, get no session"
+                yield odd_field("BGP_PEER_RANGE", key, row, "ip_range", effect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.management import state_isolation
 from fabricc.back.nos.sonic.config_db import (
@@ -25,16 +25,19 @@ from fabricc.back.nos.sonic.config_db import (
     table_scope,
     value_of,
 )
+from fabricc.back.nos.sonic.odd_rows import members_of, odd_field, odd_lack, table_rows
 from fabricc.back.nos.sonic.words import Platform, lane_list
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
-from fabricc.base.numbers import is_number
+from fabricc.base.numbers import is_number, whole_number
 from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
 from fabricc.fabric.model import Direction, Management, Port, Switch
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Iterator, Mapping, Set
+
+    from fabricc.back.nos.sonic.odd_rows import OddRow
 
 
 SERVICE_DESCRIPTION = "service port"
@@ -333,3 +336,58 @@ def read_isolation(document: Document, reading: Reading) -> None:
 
 
 TOPIC = Topic(ROWS, finish)
+
+
+_SPEEDS = frozenset({
+    "10", "100", "1000", "2500", "5000", "10000", "20000", "25000", "40000", "50000", "56000", "100000", "200000",
+    "400000", "800000", "1600000",
+})  # fmt: skip
+"""Speeds of Ethernet in Mb/s."""
+_LEAST_KBPS = 64
+"""A rate of broadcasts at which ARP of a few hosts gets through."""
+
+
+_LARGEST_MTU = 9216
+"""The largest MTU of a port (sonic-port.yang)."""
+
+
+def find_odd_interfaces(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield ports with a speed that there is not, bundles unlike their ports, and rates that stop ARP."""
+    ports, members = table_rows(tables, "PORT"), members_of(tables)
+    for name, row in ports.items():
+        if str(row.get("speed") or "10") not in _SPEEDS:
+            yield odd_field(
+                "PORT", name, row, "speed", "no port has this speed, and orchagent does not set it"
+            )
+        if (whole_number(str(row.get("mtu", ""))) or 0) > _LARGEST_MTU:
+            yield odd_field("PORT", name, row, "mtu", f"no port takes it, above {_LARGEST_MTU}")
+    for name, row in table_rows(tables, "PORTCHANNEL").items():
+        own = [each for each in members.get(name, ()) if each in ports]
+        shut = [each for each in own if ports[each].get("admin_status") == "down"]
+        if own and len(shut) == len(own) and row.get("admin_status") != "down":
+            effect = f"{name}, of which it is a part, never comes up"
+            yield odd_field("PORT", shut[0], ports[shut[0]], "admin_status", effect)
+        sizes = {str(ports[each].get("mtu", "")) for each in own}
+        if "mtu" in row and len(sizes) == 1 and "" not in sizes and str(row["mtu"]) not in sizes:
+            yield odd_field("PORTCHANNEL", name, row, "mtu", f"its ports do not keep their {min(sizes)}")
+    for name, row in table_rows(tables, "VLAN").items():
+        if str(row.get("vlanid") or name[4:]) != name[4:]:
+            yield odd_field("VLAN", name, row, "vlanid", f"it is not the {name[4:]} of its name")
+    for key, row in table_rows(tables, "PORT_STORM_CONTROL").items():
+        rate = whole_number(str(row.get("kbps", "")))
+        if "broadcast" in key and rate is not None and rate < _LEAST_KBPS:
+            yield odd_field("PORT_STORM_CONTROL", key, row, "kbps", "ARP and DHCP of its hosts are dropped")
+    tunnels, vlans = table_rows(tables, "VXLAN_TUNNEL"), table_rows(tables, "VLAN")
+    for key, row in tunnels.items():
+        if "src_ip" not in row:
+            yield odd_lack("VXLAN_TUNNEL", key, "src_ip", "vxlanmgrd makes no tunnel")
+    for key, row in table_rows(tables, "VXLAN_EVPN_NVO").items():
+        if row.get("source_vtep") not in tunnels:
+            yield odd_field(
+                "VXLAN_EVPN_NVO", key, row, "source_vtep", "no tunnel has this name, and EVPN none"
+            )
+    for key, row in table_rows(tables, "VXLAN_TUNNEL_MAP").items():
+        if row.get("vlan") not in vlans:
+            yield odd_field(
+                "VXLAN_TUNNEL_MAP", key, row, "vlan", "no VLAN has this name, and the VNI no port"
+            )

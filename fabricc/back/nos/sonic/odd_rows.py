@@ -97,14 +97,14 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             )
     yield from _odd_cages(tables, ports)
     yield from _odd_places(tables, ports)
-    members = _members(tables)
+    members = members_of(tables)
     for name, row in table_rows(tables, "PORTCHANNEL").items():
         if 0 < len(members.get(name, ())) < (_number(row, "min_links") or 0):
             effect = f"its {len(members[name])} ports never bring it up (teamd, min_ports)"
             yield odd_field("PORTCHANNEL", name, row, "min_links", effect)
 
 
-def _members(tables: Mapping[str, Any]) -> dict[str, list[str]]:
+def members_of(tables: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return bundle -> its ports."""
     found: dict[str, list[str]] = {}
     for key in table_rows(tables, "PORTCHANNEL_MEMBER"):
@@ -266,14 +266,14 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     for key, row in table_rows(tables, "PORT_QOS_MAP").items():
         for priority in filter(None, str(row.get("pfc_enable", "")).split(",")):
             for field, (table, effect) in _PAUSING.items():
-                name = _target(row.get(field))
+                name = target_name(row.get(field))
                 own = pausing[table].get(name, {})
                 if own and priority not in own and (table, priority) not in wrong:
                     wrong.add((table, priority))
                     text = f"{table}|{name} without {priority}, which has PFC, so {effect}"
                     yield OddRow(text, table, name, next(iter(own)))
-        name = _target(row.get("tc_to_dscp_map"))
-        points = classes.get(_target(row.get("dscp_to_tc_map")), {})
+        name = target_name(row.get("tc_to_dscp_map"))
+        points = classes.get(target_name(row.get("dscp_to_tc_map")), {})
         for priority in filter(None, str(row.get("pfc_enable", "")).split(",")):
             mine = {dscp for dscp, each in points.items() if str(each) == priority}
             written = str(rewritten.get(name, {}).get(priority, ""))
@@ -282,7 +282,7 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 effect = f"packets of class {priority} lose the code point by which others know it"
                 yield odd_field("TC_TO_DSCP_MAP", name, rewritten[name], priority, effect)
         speed = _number(ports.get(key, {}), "speed")
-        shaper = schedulers.get(_target(row.get("scheduler")), {})
+        shaper = schedulers.get(target_name(row.get("scheduler")), {})
         rate = _number(shaper, "pir")
         if speed and rate and shaper.get("meter_type", "packets") == "bytes" and rate * 8 < speed * 1_000_000:
             effect = "the port sends less than its link carries"
@@ -300,7 +300,7 @@ _UNTAGGED = "packets without a VLAN tag are of no class, and RDMA does not reach
 def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield maps by which a class with PFC is not in the group that pauses, or its queue not the one that marks."""
     maps = {field: table_rows(tables, table) for field, table in (*_GROUPS, *_QUEUES)}
-    profiles, members = table_rows(tables, "WRED_PROFILE"), _members(tables)
+    profiles, members = table_rows(tables, "WRED_PROFILE"), members_of(tables)
     tagged = {
         key.partition("|")[2]
         for key, row in table_rows(tables, "VLAN_MEMBER").items()
@@ -310,7 +310,7 @@ def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     marking: dict[str, dict[str, tuple[str, Mapping[str, Any]]]] = {}
     for key, row in table_rows(tables, "QUEUE").items():
         names, _, numbers = key.rpartition("|")
-        if profiles.get(_target(row.get("wred_profile")), {}).get("ecn", "ecn_none") != "ecn_none":
+        if profiles.get(target_name(row.get("wred_profile")), {}).get("ecn", "ecn_none") != "ecn_none":
             for name in names.split(","):
                 marking.setdefault(name, {}).update((each, (key, row)) for each in _expand_numbers(numbers))
     wrong: set[tuple[str, str]] = set()
@@ -321,12 +321,12 @@ def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         queues: set[str] = set()
         for priority in priorities:
             stated = {
-                field: str(rows.get(_target(row.get(field)), {}).get(priority, priority))
+                field: str(rows.get(target_name(row.get(field)), {}).get(priority, priority))
                 for field, rows in maps.items()
             }
             if stated["tc_to_pg_map"] != stated["pfc_to_pg_map"]:
                 field, table = next(each for each in _GROUPS if stated[each[0]] != priority)
-                name = _target(row.get(field))
+                name = target_name(row.get(field))
                 if (table, priority) not in wrong:
                     wrong.add((table, priority))
                     effect = "its packets enter another group than the one that pauses"
@@ -340,7 +340,7 @@ def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 yield odd_field("QUEUE", key, other, "wred_profile", effect)
 
 
-def _target(value: object) -> str:
+def target_name(value: object) -> str:
     """Return the name of a row that a field names, in the form of older releases too: `[TABLE|row]`."""
     text = str(value or "")
     return text[1:-1].rpartition("|")[2] if text.startswith("[") else text
@@ -352,6 +352,8 @@ _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 _SIDES = {"BUFFER_PG": ("egress", "ingress"), "BUFFER_QUEUE": ("ingress", "egress")}
 """Table -> the type of pool that its buffers cannot be in, and their own; a pool of their name has a wrong type."""
 _ZERO = "zero_profile"
+_SMALLEST_POOL = 1 << 16
+"""Bytes of a pool that no switch has; the smallest of all platforms is above a million."""
 _PACKET = 9216
 """The largest packet in bytes that ports of a fabric accept."""
 
@@ -369,7 +371,7 @@ def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     }
     uses: list[tuple[str, str, tuple[str, str], tuple[str, str]]] = []
     for key, row in table_rows(tables, "BUFFER_PG").items():
-        match = _FOR.fullmatch(_target(row.get("profile")))
+        match = _FOR.fullmatch(target_name(row.get("profile")))
         for name in key.partition("|")[0].split(",") if match else ():
             own = str(ports.get(name, {}).get("speed", "")), cables.get(name, "")
             if match and all(own) and ports[name].get("admin_status") == "up":
@@ -393,7 +395,7 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     if not pools or not profiles:
         return
     for key, row in profiles.items():
-        pool = _target(row.get("pool"))
+        pool = target_name(row.get("pool"))
         if pool and pool not in pools:
             yield odd_field("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
         if "dynamic_th" not in row and "static_th" not in row and row.get("headroom_type") != "dynamic":
@@ -405,9 +407,11 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if "pool" not in row and row.get("headroom_type") != "dynamic":
             yield odd_lack("BUFFER_PROFILE", key, "pool", "no profile is created (SAI, saibuffer.h)")
     for table, (side, own) in _SIDES.items():
-        for name in dict.fromkeys(_target(row.get("profile")) for row in table_rows(tables, table).values()):
+        for name in dict.fromkeys(
+            target_name(row.get("profile")) for row in table_rows(tables, table).values()
+        ):
             row = profiles.get(name, {})
-            pool = _target(row.get("pool"))
+            pool = target_name(row.get("pool"))
             if pools.get(pool, {}).get("type") == side and not pool.startswith(own):
                 yield odd_field(
                     "BUFFER_PROFILE", name, row, "pool", f"{table} gets no buffer: it is of the {side}"
@@ -430,21 +434,21 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
         str(each) for row in table_rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
     }
     reserved = Counter[str]()
-    bare: dict[str, Mapping[str, Any]] = {}
+    bare: dict[str, tuple[str, Mapping[str, Any]]] = {}
     needed: dict[str, set[str]] = {}
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
         for key, row in table_rows(tables, table).items():
             names, _, numbers = key.rpartition("|")
             used = _expand_numbers(numbers)
-            profile = _target(row.get("profile"))
+            profile = target_name(row.get("profile"))
             for name in names.split(","):
                 mine = paused.get(name, set()) & used
                 reserved[profile] += len(used)
                 if table == "BUFFER_QUEUE" and mine:
-                    needed.setdefault(name, set()).add(_target(profiles.get(profile, {}).get("pool")))
+                    needed.setdefault(name, set()).add(target_name(profiles.get(profile, {}).get("pool")))
                 yield from _odd_use(table, key, row, profiles, name in up, bool(mine))
                 if table == "BUFFER_QUEUE" and "lossless" in profile and used - paused.get(name, used):
-                    bare.setdefault(name, bound[name])
+                    bare.setdefault(name, (key, bound[name]))
                 wasted = (
                     paused.get(name) and not mine and used & entered and "xoff" in profiles.get(profile, {})
                 )
@@ -452,14 +456,18 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     yield odd_field(
                         table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
                     )
-    for name, row in bare.items():
+    for name, (key, row) in bare.items():
         text = f"BUFFER_QUEUE|{name} has a profile for PFC that the port lacks, so packets of the class are dropped"
-        yield OddRow(text, "PORT_QOS_MAP", name, "pfc_enable" if "pfc_enable" in row else "")
+        own = "pfc_enable" if "pfc_enable" in row else ""
+        whole = needed.get(name)  # other queues have what their PFC needs
+        yield (
+            OddRow(text, "BUFFER_QUEUE", key, "profile") if whole else OddRow(text, "PORT_QOS_MAP", name, own)
+        )
     for table in _LISTS:
         for key, row in table_rows(tables, table).items():
-            listed = [_target(each) for each in str(row.get("profile_list", "")).split(",")]
+            listed = [target_name(each) for each in str(row.get("profile_list", "")).split(",")]
             missing = [each for each in listed if each and each not in profiles]
-            has = {_target(profiles.get(each, {}).get("pool")) for each in listed}
+            has = {target_name(profiles.get(each, {}).get("pool")) for each in listed}
             if missing:
                 yield odd_field(
                     table, key, row, "profile_list", f"the port has a profile {clip(missing[0])} of nothing"
@@ -470,10 +478,13 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                 effect = f"its queues of PFC get nothing of the pool {min(lacking)}"
                 yield odd_field(table, key, row, "profile_list", effect)
     for key, row in profiles.items():
-        size, whole = _number(row, "size"), _number(pools.get(_target(row.get("pool")), {}), "size")
-        if size and whole and size * reserved[key] > whole:
+        size, whole = _number(row, "size"), _number(pools.get(target_name(row.get("pool")), {}), "size")
+        if size and whole and size * reserved[key] > whole > _SMALLEST_POOL:
             effect = f"its {reserved[key]} uses reserve more than the pool has"
             yield odd_field("BUFFER_PROFILE", key, row, "size", effect)
+    for key, row in pools.items():
+        if 0 < (_number(row, "size") or 0) <= _SMALLEST_POOL:
+            yield odd_field("BUFFER_POOL", key, row, "size", "it holds a few packets of all ports")
 
 
 @lru_cache(1 << 8)
@@ -485,7 +496,7 @@ def _odd_use(
     table: str, key: str, row: Mapping[str, Any], profiles: Rows, up: bool, lossless: bool
 ) -> Iterator[OddRow]:
     """Yield a use of a profile that keeps packets out of a group or queue, or that trims them."""
-    profile = _target(row.get("profile"))
+    profile = target_name(row.get("profile"))
     if profile not in profiles and profile != "NULL" and table == "BUFFER_QUEUE":
         yield odd_field(table, key, row, "profile", "no row of BUFFER_PROFILE has this name")
         return

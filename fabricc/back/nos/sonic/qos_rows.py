@@ -401,11 +401,14 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
     rows.pop("GLOBAL", None)
     put_field(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
+    # the watchdog had no field of its own (sonic-swss 2010, qosorch.cpp: pfcwd_sw_enable)
+    version = rows_of(document, "VERSIONS").get("DATABASE")
+    old = version is not None and value_of(version, "VERSION").startswith("version_1_")
     usual = Counter(str(fields_of(row)) for row in rows.values())
     reference = max(rows.values(), key=lambda row: usual[str(fields_of(row))], default=None)
     for name, priorities in guarded.items():
         row = rows.get(name)
-        watched = value_of(bindings[name], "pfcwd_sw_enable") == priorities
+        watched = value_of(bindings[name], "pfcwd_sw_enable", priorities if old else "") == priorities
         value: Value = format_boolean(row is not None and watched)
         if row and reference and fields_of(row) != fields_of(reference):
             value = ", ".join(f"{field} {setting}" for field, setting in sorted(fields_of(row).items()))

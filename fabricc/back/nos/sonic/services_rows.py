@@ -23,18 +23,17 @@ from fabricc.back.nos.sonic.config_db import (
 )
 from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import RELEASES
-from fabricc.back.nos.sonic.odd_rows import odd_field, table_rows
+from fabricc.back.nos.sonic.odd_rows import OddRow, odd_field, odd_lack, table_rows
 from fabricc.back.nos.sonic.services import CONVENTIONS, HASH_FIELDS, IPV4
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
+from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import SNMP_LEVEL, join_banner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from fabricc.back.nos.sonic.odd_rows import OddRow
 
 SNMP_PROTOCOLS = {"SHA AES": SNMP_LEVEL}
 
@@ -315,6 +314,7 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             if vrf == "mgmt" and not isolated and "MGMT_VRF_CONFIG" not in tables:
                 yield odd_field(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
     yield from _odd_clocks(tables, isolated=isolated)
+    yield from _odd_identity(tables)
     mine = _own_addresses(tables)
     for key, row in table_rows(tables, "SYSLOG_SERVER").items():
         source = _address(str(row.get("source", "")))
@@ -332,6 +332,42 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
 
 
+_ONLY = {
+    "DEVICE_METADATA": "localhost", "MGMT_VRF_CONFIG": "vrf_global", "NTP": "global", "SWITCH_HASH": "GLOBAL",
+    "SSH_SERVER": "POLICIES", "BGP_DEVICE_GLOBAL": "STATE",
+}  # fmt: skip
+"""Tables with one row that daemons read by its name."""
+_HASHED = ("l4_src_port", "l4_dst_port")
+"""Fields of ECMP_LOADSHARE_TABLE_IPV4 and _IPV6, behind the version, which tell the flows of two hosts apart."""
+
+
+def _odd_identity(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield a switch without its hardware, a management port without a gateway, and hashes without ports."""
+    for key, row in table_rows(tables, "DEVICE_METADATA").items():
+        if "hwsku" not in row and ("platform" in row or "mac" in row):
+            effect = "orchagent finds no files of its platform, and does not start"
+            yield odd_lack("DEVICE_METADATA", key, "hwsku", effect)
+        stated = [each.get("admin_status") for each in table_rows(tables, "BGP_NEIGHBOR").values()]
+        if row.get("default_bgp_status") == "down" and stated and not any(stated):
+            yield odd_field("DEVICE_METADATA", key, row, "default_bgp_status", "every session of BGP is shut")
+    for name, only in _ONLY.items():
+        for key in table_rows(tables, name) if only not in table_rows(tables, name) else ():
+            yield OddRow(f"{name}|{key} is not {only}, so no daemon reads the row", name, key)
+    ports = {key: row for key, row in table_rows(tables, "MGMT_INTERFACE").items() if "/" in key}
+    for key, row in ports.items() if any("gwaddr" in row for row in ports.values()) else ():
+        if "gwaddr" not in row:
+            yield odd_lack("MGMT_INTERFACE", key, "gwaddr", "only its own network reaches the management")
+    for version in ("ipv4", "ipv6"):
+        name = f"ECMP_LOADSHARE_TABLE_{version.upper()}"
+        for key, row in table_rows(tables, name).items():
+            for field in (f"{version}_{each}" for each in _HASHED):
+                effect = "all queue pairs of two NICs share one path"
+                if field not in row:
+                    yield odd_lack(name, key, field, effect)
+                elif row[field] != "true":
+                    yield odd_field(name, key, row, field, effect)
+
+
 def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow]:
     for key, row in table_rows(tables, "NTP").items():
         source = str(row.get("src_intf") or "")
@@ -343,6 +379,17 @@ def _odd_clocks(tables: Mapping[str, Any], *, isolated: bool) -> Iterator[OddRow
             yield odd_field(
                 "NTP", key, row, "src_intf", "its packets leave from an address outside of their VRF"
             )
+        ports = {
+            each.partition("|")[0]
+            for name in tables
+            if name.endswith("INTERFACE")
+            for each in table_rows(tables, name)
+        }
+        stated = row.get("src_intf")
+        names = map(str, stated) if isinstance(stated, list) else source.split(";")
+        lost = [each for each in names if each and not each.startswith("eth") and each not in ports]
+        if ports and lost:
+            yield odd_field("NTP", key, row, "src_intf", f"the switch has no {clip(lost[0])} to ask from")
     servers = table_rows(tables, "NTP_SERVER")
     off = [key for key, row in servers.items() if row.get("admin_state") == "disabled"]
     for key in off if len(off) == len(servers) else ():
