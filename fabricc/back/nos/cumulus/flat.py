@@ -12,6 +12,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus.foreign import port_qos
+from fabricc.back.nos.cumulus.foreign.port_qos import GROUP_FACTS, STATED, Group, parse_number
 from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.frr import read_daemons, read_frr_conf
 from fabricc.back.nos.management import state_isolation
@@ -96,6 +98,11 @@ _ROWS: tuple[Row, ...] = (
     Block("iface <word> (inet|inet6) dhcp", "iface", _LINES),
 )
 
+_WORDS = frozenset(
+    word for row in (*_LINES, *_ROWS) for word in row.pattern.split()[0].strip("()").split("|")
+)
+"""First words of lines."""
+
 
 @cache
 def _make_reader() -> Reader:
@@ -122,6 +129,7 @@ def _finish_interfaces(document: Document) -> None:
     vlan_of = {
         name: each.values["access_vlan"] for name, each in interfaces.items() if "access_vlan" in each.values
     }
+    _finish_tunnels(document, interfaces)
     for name, each in interfaces.items():
         if "vni" in each.values and name in vlan_of:
             document.put(f"vxlan/vlan[{vlan_of[name][0]}]/vni", *each.values["vni"])
@@ -136,6 +144,39 @@ def _finish_interfaces(document: Document) -> None:
         if "mlag/peer" in each.values:
             document.put("mlag/local", name, each.line)
             document.put("mlag/peer_link", name.partition(".")[0], each.line)
+
+
+def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None:
+    """State the gateways' MAC address, tunnels without a source, and ports of VLANs that no bridge has."""
+    joined = {
+        member
+        for each in interfaces.values()
+        for table in ("ports", "slaves")
+        for key in each.table(table)
+        for member in expand_members(str(key))
+    }
+    tunnels = {
+        name: each for name, each in interfaces.items() if "vni" in each.values or each.table("vlan vnis")
+    }
+    if tunnels and not any(_SOURCES & each.values.keys() for each in interfaces.values()):
+        name, line = next((name, each.line) for name, each in tunnels.items())
+        document.put(f"unread[iface {name}]", "no vxlan-local-tunnelip gives it a source", line)
+    for name, each in tunnels.items():
+        learning, line = each.values.get("setting[bridge-learning]", ("off", 0))
+        if learning in ("on", "yes"):
+            document.put(f"evpn/segment[{name}]/learns_from_tunnels", "true", line)
+    macs = {
+        str(mac): line for each in interfaces.values() for mac, (_, line) in each.table("virtual").items()
+    }
+    for mac, line in macs.items() if len(macs) == 1 else ():
+        document.put("evpn/anycast_mac", mac, line)
+    for name, each in interfaces.items() if "glob" not in joined else ():
+        if "access_vlan" in each.values and name not in joined:
+            line = each.values["access_vlan"][1]
+            document.put(f"unread[iface {name}]", "no bridge has it among its ports", line)
+
+
+_SOURCES = {"source", "vxlan/source_mlag"}
 
 
 def _finish_interface(document: Document, name: str, each: Scope, automatic: bool) -> None:
@@ -203,11 +244,6 @@ _KINDS = (
 # --- quality of service ----------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\s,\[\]]+")
-_PFC = {"cable_length": "headroom/cable_m", "port_buffer_bytes": "headroom/size_bytes"}
-_MARKS = {
-    "min_threshold_bytes": "ecn_min_bytes", "max_threshold_bytes": "ecn_max_bytes", "probability": "ecn_max_percent",
-}  # fmt: skip
-
 _LISTED = frozenset({
     "pfc", "ecn_red", "pfc_watchdog", "egress_sched", "link_pause", "source", "remark", "shaping",
 })  # fmt: skip
@@ -218,19 +254,6 @@ _KEPT = frozenset({
     "bulk", "pfc_watchdog", "hash_config", "mlx",
 })  # fmt: skip
 """Prefixes of settings that are stated unchanged."""
-
-
-class _Group:
-    """A group of ports: its keys with their words and lines."""
-
-    def __init__(self) -> None:
-        self.settings: dict[str, tuple[list[str], int]] = {}
-
-    def words(self, key: str) -> list[str]:
-        return self.settings.get(key, ([], 0))[0]
-
-    def line(self, key: str) -> int:
-        return self.settings.get(key, ([], 0))[1]
 
 
 def _parse_assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -255,7 +278,7 @@ class _QosFiles:
         self.file = file
         self.reading = reading
         self.ports = ports
-        self.groups: dict[tuple[str, str], _Group] = {}
+        self.groups: dict[tuple[str, str], Group] = {}
         self.named: dict[str, tuple[list[str], int]] = {}
 
     def put(self, path: str, value: Value, line: int) -> None:
@@ -267,6 +290,8 @@ class _QosFiles:
         for number, key, words in _parse_assignments(text):
             if not self._take_assignment(key.split("."), words, number):
                 self.reading.unknown.append((self.file, number, lines[number - 1].strip()))
+                places = [(self.file, number, key.partition(".")[0])]
+                port_qos.state_misspelled(self.reading, places, {*_KEPT, *GROUP_FACTS})
 
     def _take_assignment(self, parts: list[str], words: list[str], line: int) -> bool:
         match parts:
@@ -275,22 +300,24 @@ class _QosFiles:
                 for port in self.ports:
                     self.put(f"interface[{port}]/trust", trust, line)
                 self.put("qos/setting[trust]", ",".join(words), line)
-            case ["traffic", cos, "priority_source", "dscp"] if _parse_number(cos) is not None:
+            case ["traffic", cos, "priority_source", "dscp"] if parse_number(cos) is not None:
                 for dscp in words:
-                    self.put(f"qos/dscp[{dscp}]/traffic_class", _parse_number(cos) or 0, line)
-            case ["cos_egr_queue", cos, "uc"] if _parse_number(cos) is not None and is_number(
+                    if (path := f"qos/dscp[{dscp}]/traffic_class") in self.reading.facts:
+                        self.put(f"unread[{'.'.join(parts)}]", f"another line has {dscp} too", line)
+                    self.put(path, parse_number(cos) or 0, line)
+            case ["cos_egr_queue", cos, "uc"] if parse_number(cos) is not None and is_number(
                 "".join(words[:1])
             ):
-                self.put(f"qos/traffic_class[{_parse_number(cos)}]/queue", int(words[0]), line)
+                self.put(f"qos/traffic_class[{parse_number(cos)}]/queue", int(words[0]), line)
             case [feature, "port_group_list"] if feature in _LISTED:
                 self.named[feature] = words, line
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
-            case [feature, group, *rest] if feature in (*_FEATURES, "ecn_red_conf") and rest:
-                found = self.groups.setdefault((feature.removesuffix("_conf"), group), _Group())
+            case [feature, group, *rest] if feature in (*GROUP_FACTS, "ecn_red_conf") and rest:
+                found = self.groups.setdefault((feature.removesuffix("_conf"), group), Group())
                 found.settings[".".join(rest)] = (words, line)
             case [("default_ecn_red_conf" | "default_egress_sched") as name, *rest] if rest:
                 feature = "ecn_red" if "ecn" in name else "egress_sched"
-                found = self.groups.setdefault((feature, ""), _Group())
+                found = self.groups.setdefault((feature, ""), Group())
                 found.settings[".".join(rest)] = (words, line)
             case [first, *rest] if first in _KEPT:
                 self.put(f"qos/setting[{'.'.join((first, *rest))}]", ",".join(words) or "none", line)
@@ -316,93 +343,16 @@ class _QosFiles:
                 continue
             listed = [port for key in group.words("port_set") for port in self._expand_ports(key)]
             ports = self.ports if not name or "allports" in listed else listed
-            state: Callable[[_Group], Iterator[tuple[str, Value, int]]] = _FEATURES[feature]
+            state: Callable[[Group], Iterator[tuple[str, Value, int]]] = GROUP_FACTS[feature]
             for leaf, value, line in state(group):
                 for port in ports:
                     self.put(f"interface[{port}]/{leaf}", value, line)
+            places = [(self.file, line, key) for key, (_, line) in group.settings.items()]
+            port_qos.state_misspelled(self.reading, places, STATED[feature])
             for key, (words, line) in group.settings.items():
-                if key not in _STATED[feature] and not key.startswith("egr_queue_"):
+                if key not in STATED[feature] and not key.startswith("egr_queue_"):
                     text = ".".join(filter(None, (feature, name, key)))
                     self.put(f"qos/setting[{text}]", ",".join(words) or "none", line)
-
-
-def _parse_number(text: str) -> int | None:
-    """Return the number of `cos_3`."""
-    digits = text.rpartition("_")[2]
-    return int(digits) if is_number(digits) and len(digits) < 4 else None
-
-
-def _integer_of(group: _Group, key: str) -> int | None:
-    words = group.words(key)
-    return int(words[0]) if len(words) == 1 and is_number(words[0]) else None
-
-
-def _pfc_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    """State PFC in both directions; a single direction is stated as such."""
-    off = [way for way in ("tx_enable", "rx_enable") if group.words(way) == ["false"]]
-    if group.words("cos_list"):
-        priorities = ",".join(sorted(group.words("cos_list")))
-        leaf = "qos_setting[pfc one way]" if off else "pfc"
-        yield leaf, priorities, group.line(off[0] if off else "cos_list")
-    for key, leaf in _PFC.items():
-        if (value := _integer_of(group, key)) is not None:
-            yield leaf, value, group.line(key)
-    size, pause, delta = (_integer_of(group, key) for key in ("port_buffer_bytes", "xoff_size", "xon_delta"))
-    if size is not None and pause is not None:
-        yield "headroom/xoff_bytes", size - pause, group.line("xoff_size")
-    if pause is not None and delta is not None:
-        yield "headroom/xon_bytes", pause - delta, group.line("xon_delta")
-
-
-def _marking_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    """Marking of queues, or dropping where it does not mark."""
-    marks = group.words("ecn_enable") != ["false"]
-    drops = group.words("red_enable") == ["true"]
-    if not marks and not drops:
-        yield "qos_setting[congestion-control]", "off", group.line("ecn_enable")
-    for queue in group.words("egress_queue_list"):
-        for key, leaf in _MARKS.items():
-            if (value := _integer_of(group, key)) is not None and (marks or drops):
-                yield (
-                    f"queue[{queue}]/{leaf if marks else leaf.replace('ecn_', 'drop_')}",
-                    value,
-                    group.line(key),
-                )
-
-
-def _watchdog_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    yield "watchdog", "true", group.line("port_set")
-
-
-def _scheduler_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    """Weights of queues; no weight is strict priority."""
-    for key in group.settings:
-        queue, _, what = key.partition(".")
-        if what == "bw_percent" and (number := _parse_number(queue)) is not None:
-            weight = _integer_of(group, key)
-            yield f"queue[{number}]/scheduler", f"dwrr {weight}" if weight else "strict", group.line(key)
-
-
-def _pause_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    """Pause of all traffic, IEEE 802.3x."""
-    ways = [
-        way for way, key in (("send", "tx_enable"), ("receive", "rx_enable")) if group.words(key) != ["false"]
-    ]
-    yield "flow_control", "both" if len(ways) == 2 else "".join(ways) or "off", group.line("port_set")
-
-
-_FEATURES: Mapping[str, Callable[[_Group], Iterator[tuple[str, Value, int]]]] = {
-    "pfc": _pfc_facts, "ecn_red": _marking_facts, "pfc_watchdog": _watchdog_facts,
-        "egress_sched": _scheduler_facts, "link_pause": _pause_facts,
-}  # fmt: skip
-_STATED: Mapping[str, frozenset[str]] = {
-    "pfc": frozenset({"port_set", "cos_list", "tx_enable", "rx_enable", "xoff_size", "xon_delta", *_PFC}),
-    "ecn_red": frozenset({"port_set", "egress_queue_list", "ecn_enable", *_MARKS}),
-    "pfc_watchdog": frozenset({"port_set"}),
-    "egress_sched": frozenset({"port_set"}),
-    "link_pause": frozenset({"port_set", "tx_enable", "rx_enable"}),
-}
-"""Keys of a group that its facts contain."""
 
 
 # --- all of them -----------------------------------------------------------------------------------------
@@ -412,6 +362,8 @@ def read_files(files: Mapping[str, str], reading: Reading) -> None:
     """Add the facts of the existing files; those of quality of service describe the ports in `interfaces`."""
     if INTERFACES in files:
         _make_reader().read_file(INTERFACES, files[INTERFACES], reading)
+        places = [(file, line, text.split()[0]) for file, line, text in reading.unknown if text.strip()]
+        port_qos.state_misspelled(reading, places, _WORDS)
     ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
     if ROUTING in files:
         read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)
@@ -426,6 +378,7 @@ def read_files(files: Mapping[str, str], reading: Reading) -> None:
             quality[file] = _QosFiles(file, reading, ports)
             quality[file].read(files[file])
             quality[file].finish()
+    port_qos.state_pools(reading)
 
 
 def _state_isolation(reading: Reading) -> None:

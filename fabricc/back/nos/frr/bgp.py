@@ -320,7 +320,9 @@ def _finish(multipath_limit: int, document: Document) -> None:
             document.put("bgp/requires_policy", "true", bgp.line)
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
-        tunnels = any("vni" in vrf.values for vrf in scope.each("vrf").values())
+        tunnels = any("vni" in vrf.values for vrf in scope.each("vrf").values()) or any(
+            path.startswith(("vxlan/vlan[", "evpn/vni[")) for path in document.reading.facts
+        )
         if tunnels and "evpn" in bgp.values and evpn.ALL_VNIS not in document.text:
             why = f"without {evpn.ALL_VNIS} no VNI is announced"
             document.put("unread[address-family l2vpn evpn]", why, bgp.values["evpn"][1])

@@ -321,3 +321,37 @@ def test_frr_conf_next_to_cumulus_files_belongs_to_the_same_switch() -> None:
     others, own = frr.takes("leaf1/interfaces", plain), CUMULUS.found.takes("leaf1/interfaces", plain)
     assert others
     assert others.weight > own.weight >= others.weight / 2  # type: ignore[union-attr]
+
+
+_POOLS = {
+    "ingress_service_pool.0.percent": "60.0", "ingress_service_pool.1.percent": "40",
+    "egress_service_pool.1.percent": "50",
+    "flow_control.ingress_service_pool": "1", "flow_control.egress_service_pool": "1",
+}  # fmt: skip
+
+_FLOW = "flow_control"
+_NO_SHARE, _SHARED = "no line gives the pool 7 a share", "the pool 0 is that of other traffic"
+_EMPTY = "the pool 1 has 0 % of the buffer"
+
+
+@pytest.mark.parametrize(
+    ("other", "path", "value", "line"),
+    [
+        ({}, "pool/lossless_percent", 40, 2),
+        ({}, "pool/lossy_percent", 60, 1),
+        ({f"{_FLOW}.ingress_service_pool": "7"}, f"unread[{_FLOW}.ingress_service_pool]", _NO_SHARE, 4),
+        ({f"{_FLOW}.ingress_service_pool": "0"}, f"unread[{_FLOW}.ingress_service_pool]", _SHARED, 4),
+        ({"egress_service_pool.1.percent": "0"}, f"unread[{_FLOW}.egress_service_pool]", _EMPTY, 3),
+    ],
+)  # fmt: skip
+def test_pools_of_text_files(other: dict[str, str], path: str, value: object, line: int) -> None:
+    text = "".join(f"{key} = {words}\n" for key, words in {**_POOLS, **other}.items())
+    reading = CUMULUS.read({**FLAT, "qos_infra.conf": text})
+    assert reading.facts[path] == value
+    assert reading.lines[path] == ("qos_infra.conf", line)
+
+
+def test_a_code_point_in_two_lists_is_a_finding() -> None:
+    more = "traffic.cos_6.priority_source.dscp = [48]\ntraffic.cos_7.priority_source.dscp = [48]\n"
+    reading = CUMULUS.read({**FLAT, "qos_features.conf": more})
+    assert reading.lines["unread[traffic.cos_7.priority_source.dscp]"] == ("qos_features.conf", 2)
