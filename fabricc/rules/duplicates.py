@@ -1,4 +1,4 @@
-"""Find addresses, router identifiers and AS numbers of several devices, and lanes of several ports."""
+"""Find addresses, router identifiers and AS numbers of several devices, lanes of several ports, and lone ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import path_pattern, split_list_path
 from fabricc.facts.statement import Device, Kind, Statement, Tier
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
+from fabricc.rules.links import ADDRESSES as DIFFERENT
+from fabricc.rules.overlaps import OVERLAP
 from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import Sessions, opposite_address
 
@@ -344,7 +347,58 @@ def _shared_lanes(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 break
 
 
+def _wide_loopbacks(fabric: Switches) -> Iterator[Report]:
+    """Report loopbacks with a subnet in which other switches have their loopbacks or router identifiers."""
+    wide = [
+        (name, text, own)
+        for name, summary in fabric.summaries.items()
+        for text in summary.loopbacks
+        if (own := parse_block(text)) and own.length < own.bits
+    ]
+    others = [
+        (name, block)
+        for name, summary in (fabric.summaries.items() if wide else ())
+        for text in (summary.router_id, *summary.loopbacks)
+        if text and (block := parse_block(text.partition("/")[0]))
+    ]
+    for name, text, own in wide:
+        if inside := next((each for each, block in others if each != name and own.covers(block)), ""):
+            message = f"{name} has {text} at its loopback, which covers the address of {inside}"
+            remedy = f"Give the loopback its address alone, with the length {own.bits}."
+            path = (f"loopback/ipv{own.family}",)
+            yield Report(OVERLAP, name, path, message, "wide loopback", Severity.WARNING, remedy)
+
+
+def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
+    """Report ports of OSPF or IS-IS without a neighbor on two switches that a link would join as it joins others.
+
+    These are a switch and one that all others next to a third one have links to, or the ends of a chain.
+    """
+    lone = {name: each.lone for name, each in fabric.summaries.items() if each.lone}
+    if fabric.planned or len(lone) < 2:
+        return
+    links = {name: {*fabric.linked(name)} for name in fabric.summaries}
+    ends = sum(map(len, lone.values()))
+    ring = ends == 2 and sum(map(len, links.values())) > 4 and all(len(links[name]) == 1 for name in lone)
+
+    def completes(one: str, two: str) -> bool:
+        beside = (links.get(each, set()) - {one, *lone} for each in links[one])
+        return any(len(others) > 1 and others <= links[two] for others in beside)
+
+    for name, ports in lone.items():
+        apart = [each for each in lone if each != name and each not in links[name]]
+        missing = [each for each in apart if ring or completes(name, each) or completes(each, name)]
+        for port, text in ports if missing else ():
+            other = f"{missing[0]} has {lone[missing[0]][0][1]}"
+            message = f"{name} {port}: no switch has an address in the subnet of {text}: {other}"
+            remedy = "Give both ends of the link addresses of one subnet."
+            path = (f"{PORT}{port}]/ipv4",)
+            yield Report(DIFFERENT, name, path, message, "lone end", Severity.WARNING, remedy)
+
+
 RULES = (
+    FabricRule(DIFFERENT, ADDRESSES, (Input.LINKS,), _unmatched_ends),
+    FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),
     FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
     FabricRule(TWICE, ADDRESSES, (Input.BGP, Input.LINKS), _strange_loopbacks),

@@ -247,18 +247,21 @@ def _leads_to_switch(statement: Statement, port: str) -> bool:
 
 
 def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report ports to known switches that are shut, over which a session leads, or which have addresses without BGP."""
+    """Report ports that are shut, over which a session leads, or to switches with addresses where none has a port."""
     used = {sessions.near.get(key, "") for key, session in sessions.stated.items() if session.enabled}
     direct = bool(used - {""})  # otherwise sessions lead from loopback to loopback, over every link
     shut = [
         port
-        for port in statement.fars
-        if _leads_to_switch(statement, port)
-        and statement.of(port, "enabled") == "false"
-        and (used.intersection(statement.chain(port)) if direct else _has_address(statement, port))
+        for port in dict.fromkeys((*statement.fars, *sorted(used - {""})))
+        if statement.of(port, "enabled") == "false"
+        and (
+            used.intersection(statement.chain(port))
+            if direct
+            else _leads_to_switch(statement, port) and _has_address(statement, port)
+        )
     ]
     if shut:
-        why = "sessions with other switches lead over it" if used else "it has an address"
+        why = "sessions lead over it" if direct else "it has an address"
         message = f"{statement.name} {join_words(shut, 2)}: shut, and {why}"
         remedy = "Enable the ports, or shut the sessions too."
         path = f"{PORT}{shut[0]}]/enabled"

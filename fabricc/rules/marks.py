@@ -185,6 +185,33 @@ def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Find
             )
 
 
+_NETWORK = "bgp/network["
+
+
+def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report host routes that a switch with a loopback announces, which are no address of it and lead nowhere."""
+    stated = statement.facts_below(_NETWORK)
+    unchecked = statement.rest.get("bgp/setting[network import-check]") == "false"  # meant to exist nowhere
+    if unchecked or not stated or statement.has_link_state or not statement.facts_below("loopback/ip"):
+        return
+    led = " ".join(
+        path
+        for begins in ("static_route[", "bgp/aggregate[", "loopback/")
+        for path in statement.facts_below(begins)
+    )
+    for path in stated:
+        net = parse_network(first_key(path))
+        if net is None or net.num_addresses > 1 or f"[{net}]" in led:
+            continue
+        if str(net.network_address) in sessions.addresses:
+            continue
+        message = f"{statement.name} announces {net}, which is not one of its addresses, and to which it has no route"
+        remedy = "Name the address of the loopback, or remove the line."
+        yield finding_at(
+            POINTLESS, statement.device, path, message, "strange network", Severity.WARNING, remedy
+        )
+
+
 def _listed_prefixes(statement: Statement, maps: set[str]) -> tuple[dict[str, str], bool]:
     """Return the entries of the lists by which policies permit, and whether each of their clauses has a list."""
     found, whole = dict[str, str](), True
@@ -265,6 +292,7 @@ RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _open_policies),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_exports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _absent_loopbacks),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _strange_networks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _turned_marks),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unused_marks),
 )

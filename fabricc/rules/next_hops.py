@@ -173,7 +173,7 @@ def ports_of_static_routes(statement: Statement) -> frozenset[str]:
 
 
 def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
-    """Return the paths of static routes whose next hops are at ports to hosts, also by way of other static routes."""
+    """Return the paths of static routes by ports to hosts or of management, also by way of other static routes."""
     routes = {
         path: [*_next_hops(str(value))]
         for path, value in statement.facts_below(_ROUTE).items()
@@ -181,10 +181,13 @@ def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
     }
     if not routes:
         return ()
+    managing = [path for path, hops in routes.items() if not hops and _names_management(statement, path)]
     lossless = lossless_ports(statement)
     ports = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
     ports += [port for port in statement.open_ports() if port in lossless]
     inside = [each.network for port in ports for each in parse_addresses(statement.addresses.get(port, ()))]
+    managed = str(statement.rest.get("management/address", "")).split(",")
+    inside += [each.network for each in parse_addresses(managed)]
 
     prefixes = _index_prefixes((path, first_key(path)) for path in routes)
 
@@ -195,7 +198,13 @@ def routes_to_hosts(statement: Statement) -> tuple[str, ...]:
         ways = [routes[path] for path in _containing(prefixes, hop)] if depth else []
         return any(way and all(is_at_host(each, depth - 1) for each in way) for way in ways)
 
-    return tuple(path for path, hops in routes.items() if hops and all(map(is_at_host, hops)))
+    return (*managing, *(path for path, hops in routes.items() if hops and all(map(is_at_host, hops))))
+
+
+def _names_management(statement: Statement, path: str) -> bool:
+    """Return whether the next hop of a static route is a port of management."""
+    words = str(statement.rest[path]).split()
+    return any(statement.parse_name(word).kind is PortKind.MANAGEMENT for word in words)
 
 
 def _idle_port(

@@ -19,7 +19,6 @@ from fabricc.facts.statement import Statement, scope_of, session_path
 from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
-from fabricc.rules.links import ADDRESSES as DIFFERENT
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.records import Subnet, Subnets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
@@ -107,20 +106,31 @@ def _own_overlaps(statement: Statement, _: Sessions) -> Iterator[Finding]:
             outer.text != inner.text or all(_is_routed_port(statement, each.port) for each in (outer, inner))
         )
     ]
-    for port, path, message in _messages(pairs):
-        yield finding_at(
-            OVERLAP, statement.device, (path, f"{PORT}{port.port}]/"), message, "overlap", remedy=_REMEDY
-        )
+    for port, message in _messages(pairs):
+        paths = (*port.paths, f"{PORT}{port.port}]/")
+        yield finding_at(OVERLAP, statement.device, paths, message, "overlap", remedy=_REMEDY)
 
 
 def _is_routed_port(statement: Statement, port: str) -> bool:
-    return statement.parse_name(
-        statement.parse_name(port).port
-    ).kind is PortKind.PORT and "kind" not in statement.ports.get(port, {})
+    kind = statement.parse_name(statement.parse_name(port).port).kind
+    stated = str(statement.ports.get(port, {}).get("kind", ""))
+    return (kind is PortKind.PORT and not stated) or (kind is PortKind.BUNDLE and stated in ("", "bond"))
 
 
-def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str, str]]:
-    """Yield the ports to report, the path and the message: the larger subnet, and the smaller one if it is alone."""
+def _managed_subnets(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a port of the default VRF with an address in the network of the management port."""
+    isolated = statement.rest.get("management/isolated") == "true"
+    texts = [] if isolated else str(statement.rest.get("management/address", "")).split(",")
+    managed = [block for text in texts if (block := parse_block(text)) and block.length < block.bits]
+    for each in subnets_of(statement).of(statement.name) if managed else ():
+        if each.vrf == "" and any(net.covers(each.block) or each.block.covers(net) for net in managed):
+            message = f"{statement.name} {each.port} has {each.text}, in the network of the management port"
+            remedy = "Give the port an address of the fabric."
+            yield finding_at(OVERLAP, statement.device, each.paths, message, "overlap", remedy=remedy)
+
+
+def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str]]:
+    """Yield the ports to report and the message: the larger subnet, and the smaller one if it is alone."""
     inside: dict[Subnet, list[Subnet]] = {}
     for outer, inner in pairs:
         inside.setdefault(outer, []).append(inner)
@@ -131,7 +141,7 @@ def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str,
                 f"{one.device} {one.port} has {one.text}, whose subnet overlaps that of {other.device} {other.port} "
                 f"({other.text}){more}"
             )
-            yield one, one.path, message
+            yield one, message
 
 
 def _overlaps_between(fabric: Switches) -> Iterator[Report]:
@@ -154,8 +164,8 @@ def _overlaps_between(fabric: Switches) -> Iterator[Report]:
         alone = outer.vrf == "" and not (fabric.linked(outer.device) and fabric.linked(inner.device))
         if alone or inner.device in joined[outer.device]:
             near.append((outer, inner))
-    for one, path, message in _messages(near):
-        yield Report(OVERLAP, one.device, (path,), message, "overlap", Severity.ERROR, _REMEDY)
+    for one, message in _messages(near):
+        yield Report(OVERLAP, one.device, one.paths, message, "overlap", Severity.ERROR, _REMEDY)
 
 
 LEFTOVER = "FAB9688"
@@ -184,7 +194,7 @@ def _find_leftovers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         f"{inner.vrf} ({inner.text}): others reach the tenant's prefix{more}"
     )
     yield finding_at(
-        LEFTOVER, statement.device, (outer.path,), message, "leftover", Severity.WARNING, _LEFTOVER_REMEDY
+        LEFTOVER, statement.device, outer.paths, message, "leftover", Severity.WARNING, _LEFTOVER_REMEDY
     )
 
 
@@ -254,6 +264,14 @@ def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator
         scopes = {scope_of(str(statement.of(port, "vrf") or "")) for port in ports}
         if ports and scope_of(key[0]) not in scopes:
             lost.setdefault((key[0], ports[0]), []).append(key[1])
+        elif ip and not ports and _is_beyond(statement, own, key, ip.version):
+            why = "no session comes up"
+            message = f"{statement.name}: no port of {key[0]} has an address in the subnet of {key[1]}: {why}"
+            remedy = (
+                "Correct the address of the port or of the neighbor, or allow several hops on the session."
+            )
+            paths = [session_path(key, leaf) for leaf in _REMOTE]
+            yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
     for (vrf, port), neighbors in list(lost.items())[:1]:
         every = [each for names in lost.values() for each in names]
         where = str(statement.of(port, "vrf") or "default")
@@ -264,6 +282,20 @@ def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator
         remedy = "Put the session and its port into one routing instance."
         paths = [session_path((vrf, neighbors[0]), leaf) for leaf in ("remote_asn", "remote_kind", "group")]
         yield finding_at(OFF_LINK, statement.device, paths, message, "other instance", remedy=remedy)
+
+
+def _is_beyond(
+    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], key: Key, version: int
+) -> bool:
+    """Return whether all addresses of a routing instance are known, of a session of one hop with another AS."""
+    mine = [each for port, some in own.items() if statement.of(port, "vrf") == key[0] for each in some]
+    numbers = [statement.rest.get(f"{scope_of(key[0])}bgp/asn"), statement.rest.get("bgp/asn")]
+    remote = statement.sessions[key].get("remote_asn")
+    return (
+        any(each.version == version and each.network.prefixlen < each.max_prefixlen for each in mine)
+        and remote not in (None, *numbers)
+        and states_all_addresses(statement, own)
+    )
 
 
 def _ports_of_other_instances(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -389,60 +421,10 @@ def _first_of(addresses: list[IPv4Interface | IPv6Interface], version: int) -> s
     return next(str(each) for each in addresses if each.version == version)
 
 
-def _wide_loopbacks(fabric: Switches) -> Iterator[Report]:
-    """Report loopbacks with a subnet in which other switches have their loopbacks or router identifiers."""
-    wide = [
-        (name, text, own)
-        for name, summary in fabric.summaries.items()
-        for text in summary.loopbacks
-        if (own := parse_block(text)) and own.length < own.bits
-    ]
-    others = [
-        (name, block)
-        for name, summary in (fabric.summaries.items() if wide else ())
-        for text in (summary.router_id, *summary.loopbacks)
-        if text and (block := parse_block(text.partition("/")[0]))
-    ]
-    for name, text, own in wide:
-        if inside := next((each for each, block in others if each != name and own.covers(block)), ""):
-            message = f"{name} has {text} at its loopback, which covers the address of {inside}"
-            remedy = f"Give the loopback its address alone, with the length {own.bits}."
-            path = (f"loopback/ipv{own.family}",)
-            yield Report(OVERLAP, name, path, message, "wide loopback", Severity.WARNING, remedy)
-
-
-def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
-    """Report ports of OSPF or IS-IS without a neighbor on two switches that a link would join as it joins others.
-
-    These are a switch and one that all others next to a third one have links to, or the ends of a chain.
-    """
-    lone = {name: each.lone for name, each in fabric.summaries.items() if each.lone}
-    if fabric.planned or len(lone) < 2:
-        return
-    links = {name: {*fabric.linked(name)} for name in fabric.summaries}
-    ends = sum(map(len, lone.values()))
-    ring = ends == 2 and sum(map(len, links.values())) > 4 and all(len(links[name]) == 1 for name in lone)
-
-    def completes(one: str, two: str) -> bool:
-        beside = (links.get(each, set()) - {one, *lone} for each in links[one])
-        return any(len(others) > 1 and others <= links[two] for others in beside)
-
-    for name, ports in lone.items():
-        apart = [each for each in lone if each != name and each not in links[name]]
-        missing = [each for each in apart if ring or completes(name, each) or completes(each, name)]
-        for port, text in ports if missing else ():
-            other = f"{missing[0]} has {lone[missing[0]][0][1]}"
-            message = f"{name} {port}: no switch has an address in the subnet of {text}: {other}"
-            remedy = "Give both ends of the link addresses of one subnet."
-            path = (f"{PORT}{port}]/ipv4",)
-            yield Report(DIFFERENT, name, path, message, "lone end", Severity.WARNING, remedy)
-
-
 RULES = (
-    FabricRule(DIFFERENT, ADDRESSES, (Input.LINKS,), _unmatched_ends),
     SwitchRule(OVERLAP, ADDRESSES, (), _own_overlaps),
+    SwitchRule(OVERLAP, ADDRESSES, (), _managed_subnets),
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),
-    FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _ports_of_other_instances),

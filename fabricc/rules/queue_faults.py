@@ -180,7 +180,7 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         xon, size, below, room = (as_int(values.get(f"headroom/{leaf}")) for leaf in _LEVELS)
         if xon and size and xon > max(size, room or 0):
             late.append(port)
-        elif below and size and room and below > size - room > 0:
+        elif (xon is not None and xon < 0) or (below and size and room and below > size - room > 0):
             never.append(port)
     for leaf, ports in wrong.items():
         message = f"{statement.name} {join_words(ports, 2)}: PFC, and a buffer of another priority group: RDMA drops"
@@ -199,8 +199,8 @@ def _odd_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"{statement.name} {join_words(never, 2)}: pauses end at a level above the one where they begin"
         )
         remedy = "Set a level below the one at which the port pauses."
-        path = f"{PORT}{never[0]}]/headroom/resume_distance_bytes"
-        yield finding_at(BUFFER, statement.device, path, message, "end of pauses", Severity.WARNING, remedy)
+        paths = [f"{PORT}{never[0]}]/headroom/{leaf}" for leaf in ("resume_distance_bytes", "xon_bytes")]
+        yield finding_at(BUFFER, statement.device, paths, message, "end of pauses", Severity.WARNING, remedy)
 
 
 _LEVELS = ("xon_bytes", "size_bytes", "resume_distance_bytes", "xoff_bytes")

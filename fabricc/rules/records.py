@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.facts.frame import PORT
+from fabricc.facts.frame import PORT, SECONDARY
 from fabricc.proof.invariants.prefixes import Block, parse_block
 
 if TYPE_CHECKING:
@@ -276,9 +276,9 @@ class Subnet(NamedTuple):
     text: str
 
     @property
-    def path(self) -> str:
-        """Return the path of the address, or of the port."""
-        return f"{PORT}{self.port}]/ipv{self.block.family}"
+    def paths(self) -> tuple[str, str]:
+        """Return the paths at which the address can be: a further one of the port, or the first of its family."""
+        return f"{PORT}{self.port}]/{SECONDARY}{self.text}]", f"{PORT}{self.port}]/ipv{self.block.family}"
 
 
 class Subnets(NamedTuple):

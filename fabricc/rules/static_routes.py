@@ -42,7 +42,7 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
             if via.startswith(_TABLE) and whole is None:
                 yield from _misled_address(fabric, name, prefix, path, via)
             if whole is None and mine and mine.length == mine.bits and path in summary.to_hosts:
-                yield from _misled_address(fabric, name, prefix, path)
+                yield from _misled_address(fabric, name, prefix, path, "a host" if _next_hops(via) else via)
             dropped = mine if whole is None and via in DROPS else None
             known = False
             if dropped and dropped.length == dropped.bits:
@@ -134,10 +134,8 @@ def _detour(fabric: Switches, name: str, prefix: str, via: str, path: str) -> It
         yield Report(STATIC, name, (path,), message, "static route", Severity.WARNING, remedy)
 
 
-def _misled_address(
-    fabric: Switches, name: str, prefix: str, path: str, via: str = "a host"
-) -> Iterator[Report]:
-    """Report a route to an address of another switch, such as a loopback, by way of a host or another table."""
+def _misled_address(fabric: Switches, name: str, prefix: str, path: str, via: str) -> Iterator[Report]:
+    """Report a route to an address of another switch, such as a loopback, by a host, a table or the management."""
     owners = sorted(fabric.owners(prefix.partition("/")[0]))
     if owners and name not in owners:
         message = f"{name} sends traffic for {prefix}, which is an address of {owners[0]}, to {via}"

@@ -281,13 +281,17 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
 def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
     """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there.
 
-    Each use, in their order, accounts for the first line near it that no use before it accounts for.
+    Each use, in their order, accounts for the first line near it that no use before it accounts for, and for all lines
+    with the same words: those of another address family.
     """
     places, left = statement.device.reading.lines, {*having}
+    text, used = statement.device.files.get(file, "").split("\n") if left else [], set[str]()
     for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
         near = (each for each in range(line - _AWAY, line + _AWAY + 1) if each in left)
-        left.difference_update([*islice(near, 1)])
-    return bool(left)
+        for found in [*islice(near, 1)]:
+            left.discard(found)
+            used.add(text[found - 1].strip())
+    return any(text[each - 1].strip() not in used for each in left)
 
 
 def _is_of_another_kind(statement: Statement, name: str, uses: Collection[str]) -> bool:

@@ -587,3 +587,52 @@ def test_a_link_that_two_other_switches_have_too_is_a_warning() -> None:
 
     assert severities("abcd") == {Severity.WARNING}
     assert severities("abc") == {Severity.ERROR}
+
+
+_LONE = {"bgp/asn": 65000, "loopback/ipv4": "10.9.9.1/32", "interface[Ethernet1]/ipv4": "10.0.0.0/31"}
+_PEER = {"bgp/neighbor[10.0.0.1]/remote_asn": 65001}
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "more"),
+    [
+        ("FAB9695", 5, {**_PEER, "bgp/network[198.51.100.7/32]": "true"}),
+        ("FAB9681", 4, {"interface[Ethernet2]/ipv4": "192.0.2.9/24", "management/address": "192.0.2.5/24"}),
+        ("FAB9675", 5, {**_PEER, "interface[Ethernet1]/enabled": "false"}),
+    ],
+    ids=[
+        "a network of nobody",
+        "the network of management",
+        "a shut port of a session",
+    ],
+)
+def test_a_fault_that_one_switch_shows(code: str, line: int, more: Facts) -> None:
+    assert one(find_all_in(make_device("leaf", {**_LONE, **more})), code).line == line
+
+
+@pytest.mark.parametrize("hop", ["Management1", "192.0.2.1"])
+def test_a_route_by_the_management_port_to_a_loopback(hop: str) -> None:
+    more = {"static_route[10.9.9.2/32]": hop, "management/address": "192.0.2.5/24"}
+    other = make_device("spine", {"bgp/asn": 65001, "loopback/ipv4": "10.9.9.2/32"})
+    found = one(find_all_in(make_device("leaf", {**_LONE, **more}), other), "FAB9660")
+    assert (found.file, found.line) == ("leaf", 4)
+
+
+def test_one_address_of_two_bundles() -> None:
+    ports = {f"interface[Port-Channel{each}]/ipv4": "10.0.4.0/31" for each in (1, 2)}
+    found = find_all_in(make_device("leaf", ports))
+    assert [each.line for each in found if each.code == "FAB9681"] == [1, 2]
+
+
+def test_an_undefined_map_of_two_families_is_not_its_own_definition() -> None:
+    near = "bgp/neighbor[10.0.0.1]/"
+    device = make_device("leaf", link_end(0, "spine", {f"{near}import": "NOWHERE"}))
+    text = device.files["config"]
+    device = replace(device, files={"config": f"{text}\n{text.rpartition(chr(10))[2]}"})
+    found = find_all_in(device, make_device("spine", link_end(1, "leaf")))
+    assert one(found, "FAB9605").line == 8
+
+
+def test_a_list_against_roce_on_a_link_of_switches_without_pfc() -> None:
+    rule = {"access_list[F]/10": "deny udp any any eq 4791", "interface[Ethernet1]/access_list_in": "F"}
+    assert one(compare_pair(rule), "FAB9662").line == 8
