@@ -634,5 +634,5 @@ def test_an_undefined_map_of_two_families_is_not_its_own_definition() -> None:
 
 
 def test_a_list_against_roce_on_a_link_of_switches_without_pfc() -> None:
-    rule = {"access_list[F]/10": "deny udp any any eq 4791", "interface[Ethernet1]/access_list_in": "F"}
-    assert one(compare_pair(rule), "FAB9662").line == 8
+    rule = {"access_list[F]/10": "deny udp any any eq 4791", "access_list[F]/20": "permit ip any any"}
+    assert one(compare_pair({**rule, "interface[Ethernet1]/access_list_in": "F"}), "FAB9662").line == 8

@@ -478,8 +478,8 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                 effect = f"its queues of PFC get nothing of the pool {min(lacking)}"
                 yield odd_field(table, key, row, "profile_list", effect)
     for key, row in profiles.items():
-        size, whole = _number(row, "size"), _number(pools.get(target_name(row.get("pool")), {}), "size")
-        if size and whole and size * reserved[key] > whole > _SMALLEST_POOL:
+        size, room = _number(row, "size"), _number(pools.get(target_name(row.get("pool")), {}), "size")
+        if size and room and size * reserved[key] > room > _SMALLEST_POOL:
             effect = f"its {reserved[key]} uses reserve more than the pool has"
             yield odd_field("BUFFER_PROFILE", key, row, "size", effect)
     for key, row in pools.items():
