@@ -174,9 +174,24 @@ def has_own_text(compiled: Compiled) -> bool:
     return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
+_OUT_OF_SERVICE = frozenset({"FAB9600", "FAB9601", "FAB9675"})
+"""Codes of links and sessions whose ends differ, as if one is shut, and of switches and links that carry nothing."""
+
+
+def breaks_shares(findings: Iterable[Diagnostic]) -> bool:
+    """Return whether the files break the plan, or take parts out of service that it counts: no share holds then."""
+    return any(each.severity is Severity.ERROR or each.code in _OUT_OF_SERVICE for each in findings)
+
+
 def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
-    """Return what the proof finds, or what keeps the spec from a plan; after an error no share or effect holds."""
-    return drop_positions(list_proof_findings(compiled)) if compiled.sound else compiled.diagnostics
+    """Return what the proof finds, or what keeps the spec from a plan; after an error no share or effect holds.
+
+    What takes parts out of service is an error here, since the shares would count them.
+    """
+    if not compiled.sound:
+        return compiled.diagnostics
+    found = drop_positions(list_proof_findings(compiled))
+    return tuple(replace(each, severity=Severity.ERROR) if breaks_shares([each]) else each for each in found)
 
 
 def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:

@@ -23,7 +23,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
-from fabricc.compiler.recheck import list_device_findings
+from fabricc.compiler.recheck import breaks_shares, list_device_findings
 from fabricc.compiler.render.switch_files import overlay_lines, render_switch
 from fabricc.fabric.model import Host
 from fabricc.front.spec.lock import lines_of
@@ -93,7 +93,7 @@ def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = N
         found = list_device_findings(compiled, words[0].partition(":")[0])
     except FindingsError as error:
         raise SubjectError.of(error.diagnostics, compiled.sources) from None
-    if any(each.severity is Severity.ERROR for each in found):
+    if breaks_shares(found):
         explanation = _without_shares(explanation)
     return Answer(explanation, found, compiled.sources)
 

@@ -22,7 +22,7 @@ from fabricc.base.foreign.formats import html_document
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.installation import data_folder
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.compiler.recheck import list_proof_findings
+from fabricc.compiler.recheck import breaks_shares, list_proof_findings
 from fabricc.compiler.result import counted_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import OutageRates, measure_throughput
@@ -145,7 +145,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     pinned = compiled.lock_before is not None
     proved = (*compiled.diagnostics, *(list_proof_findings(compiled) if found is None else found))
     findings = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
-    lost = single_failures(fabric, hashed=ib is None)
+    lost = () if breaks_shares(proved) else single_failures(fabric, hashed=ib is None)
     sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [

@@ -153,6 +153,8 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
     lead = (
         "One part lost, everything else up, computed from the plan where it hurts most: in the fullest unit."
     )
+    if not found:
+        lead = "Not known: the files break the plan, or take parts of it out of service. See the findings."
     rows = tuple(
         (
             each.part, each.example, each.number, each.links, each.hosts_cut, each.gpus_cut, each.reduced,

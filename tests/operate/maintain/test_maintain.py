@@ -10,11 +10,14 @@ import time
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.compiler import recheck
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.capacity.hosts import find_affected_hosts
 from fabricc.fabric.capacity.remainder import Remainder
@@ -301,6 +304,17 @@ def test_no_share_and_no_effect_is_printed_of_files_that_break_the_plan(
     ran = fabricc(*arguments, str(spec))
     assert (ran.status, ran.out) == (1, "")
     assert "FAB6003" in ran.err
+
+
+def test_what_the_files_take_out_of_service_leaves_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, other = (
+        Diagnostic(code, Severity.WARNING, "spine01a is isolated") for code in ("FAB9675", "FAB6007")
+    )
+    monkeypatch.setattr(recheck, "list_proof_findings", lambda _: (out, other))
+    found = recheck.find_obstacles(cast("Any", SimpleNamespace(sound=True)))
+    assert [each.severity for each in found] == [Severity.ERROR, Severity.WARNING]
+    assert recheck.breaks_shares([out])
+    assert not recheck.breaks_shares([other])
 
 
 @pytest.mark.parametrize("window", ["2", "h", "0m", "-1h"])
