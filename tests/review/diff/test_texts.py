@@ -131,3 +131,9 @@ def test_a_limit_before_the_cpu_is_weaker_unless_it_is_raised(nos: str) -> None:
 def test_the_sessions_end_with_their_daemon() -> None:
     verdict = judge_statement("daemon[bgpd]", "", "frr")
     assert (verdict.impact, verdict.down) == (Impact.TRAFFIC_LOSS, True)
+
+
+@pytest.mark.parametrize("setting", ["family inet unicast no-install", "weight", "passive"])
+def test_a_setting_of_a_session_without_a_rule_is_the_worst(setting: str) -> None:
+    verdict = judge_statement(f"bgp/neighbor[*]/setting[{setting}]", "+", "junos")
+    assert (verdict.impact, verdict.down) == (Impact.TRAFFIC_LOSS, True)
