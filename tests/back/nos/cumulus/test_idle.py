@@ -11,6 +11,10 @@ _GUARD = (
     "acl OWN rule 10 action permit", "acl OWN rule 10 match ip tcp dest-port 22",
 )  # fmt: skip
 _KEY = ("system aaa user netops ssh authorized-key a key AAAA",)
+_TUNNELS = (
+    "nve vxlan source address 10.0.0.1",
+    "vrf default router bgp neighbor swp1 address-family l2vpn-evpn enable on",
+)
 _ON = ("router bgp enable on", "vrf default router bgp enable on")
 _LOOPBACK = (*_ON, "interface lo ip address 10.0.0.1/32", "router bgp router-id 10.0.0.1")
 _MAP = ("interface swp1 router pbr map AWAY", "router pbr map AWAY rule 10 action nexthop-group HOPS")
@@ -25,6 +29,9 @@ FAULTS = [
     ((*_GUARD, "system ssh-server port 2222"), 4),
     ((*_GUARD, "system api port 8080"), 4),
     ((_GUARD[1],), 0),
+    ((*_TUNNELS, "evpn enable off"), 2),
+    ((*_TUNNELS, "nve vxlan enable off"), 2),
+    ((*_TUNNELS, "vrf default router bgp address-family l2vpn-evpn enable off"), 2),
     (_MAP, 1),
     (("interface swp1 router pbr map AWAY",), 0),
     (("router bgp router-id 0.0.0.0",), 0),
@@ -36,6 +43,7 @@ FAULTS = [
 CORRECT = [
     ("interface swp1 type bond", "interface swp1 bond member swp2"),
     ("interface bond1 type bond", "interface swp1 type swp"),
+    (*_TUNNELS, "evpn enable on"),
     (*_KEY, "system ssh-server allow-users netops", "system ssh-server deny-users cumulus"),
     (*_KEY, "system ssh-server allow-users other", "system aaa tacacs server 1 secret x"),
     (*_KEY, "system ssh-server allow-users admin*"),

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.foreign.beyond import list_statements
+from fabricc.back.nos.cumulus.foreign.port_qos import state_misspelled
 from fabricc.back.nos.cumulus.words import (
     CONTROL_PLANE_LISTS,
     LOOPBACK,
@@ -48,6 +49,8 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
     for start, subject, why in _impossible_values(text):
         if (path := f"unread[{subject}]") not in reading.facts:
             reading.put(path, why, file, text.count("\n", 0, start) + 1)
+    unread = [(each[0], each[1], each[2].partition(":")[0].strip(" '-")) for each in reading.unknown]
+    state_misspelled(reading, (each for each in unread if each[0] == file), _KEYS)
     finders = [find for words, find in _FINDERS if any(word in text for word in words)]
     if text.count("router-id") > 1 or _ZERO.search(text):
         finders.append(_find_identifiers)
@@ -169,6 +172,36 @@ def _find_identifiers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
             )
 
 
+_KEYS = frozenset({
+    "access", "action", "address", "address-family", "autonomous-system", "breakout", "bridge", "bw-percent",
+    "cable-length", "community-list", "congestion-control", "connected", "dest-port", "dscp",
+    "egress-queue-mapping", "egress-scheduler", "enable", "flooding", "gateway", "inbound", "ip-prefix-list",
+    "keepalive", "mapping", "match", "max-threshold", "memory-percent", "min-threshold", "multipaths", "neighbor",
+    "outbound", "password", "peer-group", "policy", "port-buffer", "prefix-list", "probability", "profile",
+    "protocol", "redistribute", "remote-as", "route-map", "route-target", "router", "router-id", "server", "source",
+    "source-ip", "speed", "static", "switch-priority", "traffic-class", "traffic-pool", "trust", "unnumbered",
+    "xoff-threshold", "xon-threshold",
+})  # fmt: skip
+"""Keys of many files, which a misspelled key may be meant for."""
+_OFF = ("off", "disabled")
+_EVPN = "l2vpn-evpn"
+
+
+def _find_tunnels(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield what turns EVPN or VXLAN off while the rest of the file uses it."""
+    sessions = [words for words, _ in _select(lines, "vrf", "default", "router", "bgp") if _EVPN in words]
+    active = any(words[0] != "address-family" and words[-1] not in _OFF for words in sessions)
+    tunnels = any(words[0] == "source" for words, _ in _select(lines, "nve", "vxlan"))
+    for above in (("evpn",), ("nve", "vxlan")):
+        for words, line in _select(lines, *above):
+            if words[0] in ("enable", "state") and words[-1] in _OFF and (active or tunnels):
+                yield " ".join((*above, *words)), "the sessions and the tunnels of the file need it", line
+    family = ("vrf", "default", "router", "bgp", "address-family", _EVPN)
+    for words, line in _select(lines, *family) if active else ():
+        if words[0] in ("enable", "state") and words[-1] in _OFF:
+            yield f"{_EVPN} {' '.join(words)}", "sessions of the file carry this family", line
+
+
 def _find_paths(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     """Yield numbers of paths that no release takes."""
     for words, line in lines.get("vrf", {}).items():
@@ -206,5 +239,6 @@ _FINDERS = (
     (_PROTOCOLS, _find_servers),
     ((" port:", " port "), _find_services),
     ((" pbr",), _find_policy_routing),
+    ((_EVPN, "nve"), _find_tunnels),
 )
 """Words of which a text has one where a function may find a fault, and the function."""
