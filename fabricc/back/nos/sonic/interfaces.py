@@ -370,6 +370,13 @@ def find_odd_interfaces(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         sizes = {str(ports[each].get("mtu", "")) for each in own}
         if "mtu" in row and len(sizes) == 1 and "" not in sizes and str(row["mtu"]) not in sizes:
             yield odd_field("PORTCHANNEL", name, row, "mtu", f"its ports do not keep their {min(sizes)}")
+    for table in [name for name in tables if name.endswith("INTERFACE")]:
+        for key, row in table_rows(tables, table).items():
+            instance = str(row.get("vrf_name") or "default")
+            if instance not in ("default", "mgmt", *table_rows(tables, "VRF")):
+                yield odd_field(
+                    table, key, row, "vrf_name", "no row of VRF makes it, and intfmgrd waits for it"
+                )
     for name, row in table_rows(tables, "VLAN").items():
         if str(row.get("vlanid") or name[4:]) != name[4:]:
             yield odd_field("VLAN", name, row, "vlanid", f"it is not the {name[4:]} of its name")
