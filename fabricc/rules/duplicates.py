@@ -41,6 +41,7 @@ _IDENTITIES = (_ROUTER_ID, *_WORDS)
 _LINK_STATE = {
     "OSPF": ("router identifier of OSPF", path_pattern("ospf[_]/router_id")),
     "IS-IS": ("system identifier of IS-IS", path_pattern("isis[_]/net")),
+    "SRv6": ("prefix of its locator", path_pattern("srv6/locator[_]/prefix")),
 }
 """Protocol -> what it names switches by, and the fact of its first process in the default routing instance."""
 
@@ -104,12 +105,12 @@ def unique_values_of(statement: Statement) -> UniqueValues:
         if (value := facts.get(path)) is not None and not str(value).startswith(_LOCAL + _HOST):
             owned.identities[path] = str(value).partition("/")[0]
     for protocol, (_, pattern) in _LINK_STATE.items():
-        for start in ("ospf[", "isis["):
+        for start in ("ospf[", "isis[", "srv6/locator["):
             for path, value in statement.facts_below(start).items():
                 if pattern.fullmatch(path) and statement.device.kind is Kind.SWITCH:
                     text = str(value)
                     owned.link_state.setdefault(
-                        protocol, (path, text if start == "ospf[" else _system_id(text))
+                        protocol, (path, _system_id(text) if start == "isis[" else text)
                     )
     return owned
 

@@ -6,6 +6,7 @@ the switches above it must have one itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,15 @@ from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.access import ISOLATED
 from fabricc.rules.findings import finding_at
+from fabricc.rules.next_hops import parse_addresses
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import Sessions, carries_evpn, external_sessions, sessions_to_switches
+from fabricc.rules.sessions import (
+    Sessions,
+    carries_evpn,
+    external_sessions,
+    is_address,
+    sessions_to_switches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -361,6 +369,83 @@ def _routes_onto_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
+_SIMILAR = 4
+"""Static routes with the same next hops, from which one with fewer of them differs by mistake."""
+
+
+def _narrow_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report the static route that lacks next hops which all similar ones have."""
+    stated = statement.facts_below("static_route[")
+    if len(stated) <= _SIMILAR:
+        return
+    hops = {path: frozenset(str(value).split(",")) for path, value in stated.items() if path.endswith("]")}
+    usual, count = Counter(hops.values()).most_common(1)[0]
+    narrow = [path for path, mine in hops.items() if mine < usual and len(usual) <= 2 * len(mine)]
+    if len(usual) > 1 and count >= _SIMILAR and len(narrow) == 1:
+        path = narrow[0]
+        message = (
+            f"{statement.name} has {len(hops[path])} next hops for {first_key(path)}, {len(usual)} for {count} similar "
+            "prefixes: paths are unused"
+        )
+        remedy = "Add the missing next hop."
+        yield finding_at(STATIC, statement.device, path, message, "narrow route", Severity.WARNING, remedy)
+
+
+_SID, _LOCATOR = "srv6/sid[", "srv6/locator["
+
+
+def _segment_identifiers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report identifiers of SRv6 of no locator, or by ports without the next hop, and a source that is no address."""
+    locators = {
+        first_key(path): parse_block(str(value))
+        for path, value in statement.facts_below(_LOCATOR).items()
+        if path.endswith("]/prefix")
+    }
+    for path, value in statement.facts_below(_SID).items():
+        words = str(value).split()
+        stated = dict(zip(words[::2], words[1::2], strict=False))
+        locator, port, hop = stated.get("locator", ""), stated.get("interface", ""), stated.get("nexthop", "")
+        nets = [each.network for each in parse_addresses(statement.addresses.get(port, []))]
+        texts = [] if nets else [text for some in statement.addresses.values() for text in some]
+        others = [each.network for each in parse_addresses(texts)]
+        mine = parse_block(first_key(path))
+        if locators and locator not in locators:
+            why = f"there is no locator {locator}"
+        elif stated.get("behavior") == "uN" and mine and locators.get(locator) not in (None, mine):
+            why = f"it is not the prefix of the locator {locator}"
+        elif (
+            is_address(hop)
+            and not any(ip_address(hop) in net for net in nets)
+            and (nets or any(ip_address(hop) in net for net in others))
+        ):
+            why = f"{port} has no address in the subnet of {hop}"
+        else:
+            continue
+        message = f"{statement.name}: {first_key(path)} of SRv6 leads nowhere: {why}"
+        remedy = "Correct the locator, the port or the next hop."
+        named = [path]
+        if locator not in locators:
+            named += [f"{_LOCATOR}{each}]" for each in locators]
+        elif not port:
+            named.append(f"{_LOCATOR}{locator}]/prefix")
+        for each in named:
+            yield finding_at(NOWHERE, statement.device, each, message, "identifier", Severity.WARNING, remedy)
+        if locator not in locators:
+            break
+    source = str(statement.rest.get("srv6/source", ""))
+    if is_address(source) and str(ip_address(source)) not in _written(sessions.addresses):
+        message = f"{statement.name}: packets of SRv6 come from {source}, which is not one of its addresses"
+        remedy = "Name the address of the loopback."
+        yield finding_at(
+            NOWHERE, statement.device, "srv6/source", message, "identifier", Severity.WARNING, remedy
+        )
+
+
+def _written(addresses: Iterable[str]) -> set[str]:
+    """Return addresses in one spelling."""
+    return {str(ip_address(each)) for each in addresses if is_address(each)}
+
+
 RULES = (
     SwitchRule(ISOLATED, POLICY, (), _routes_to_management),
     SwitchRule(STATIC, POLICY, (Input.LINKS,), _routes_onto_links),
@@ -368,5 +453,7 @@ RULES = (
     SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
     SwitchRule(NOWHERE, POLICY, (Input.BGP,), _dropped_default),
     SwitchRule(STATIC, POLICY, (), _partly_dropped),
+    SwitchRule(STATIC, POLICY, (), _narrow_routes),
+    SwitchRule(NOWHERE, POLICY, (), _segment_identifiers),
     SwitchRule(STATIC, POLICY, (Input.BGP,), _dropped_neighbors),
 )

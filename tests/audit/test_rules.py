@@ -636,3 +636,34 @@ def test_an_undefined_map_of_two_families_is_not_its_own_definition() -> None:
 def test_a_list_against_roce_on_a_link_of_switches_without_pfc() -> None:
     rule = {"access_list[F]/10": "deny udp any any eq 4791", "access_list[F]/20": "permit ip any any"}
     assert one(compare_pair({**rule, "interface[Ethernet1]/access_list_in": "F"}), "FAB9662").line == 8
+
+
+_LOCATOR = {"srv6/locator[MAIN]/prefix": "fc00:0:20::/48", "srv6/locator[MAIN]": "present"}
+
+
+@pytest.mark.parametrize(
+    ("line", "more"),
+    [
+        (5, {"srv6/sid[fc00:0:20::/48]": "locator MAIM behavior uN"}),
+        (5, {"srv6/sid[fc00:0:21::/48]": "locator MAIN behavior uN"}),
+        (5, {"srv6/sid[fc00:0:f0::/48]": "locator MAIN behavior uA interface Ethernet1 nexthop fd00::9"}),
+        (5, {"srv6/source": "fd00::7"}),
+    ],
+    ids=["no locator", "another prefix", "another subnet", "another source"],
+)
+def test_an_identifier_that_leads_nowhere(line: int, more: Facts) -> None:
+    port = {"interface[Ethernet1]/ipv6": "fd00:1::1/64", "bgp/asn": 65000}
+    found = find_all_in(make_device("leaf", {**_LOCATOR, **port, **more}))
+    assert line in [each.line for each in found if each.code == "FAB9683"]
+
+
+def test_the_prefix_of_a_locator_on_two_switches() -> None:
+    found = compare_pair(_LOCATOR, _LOCATOR)
+    assert [each.line for each in found if each.code == "FAB9604"] == [8, 8]
+
+
+def test_a_static_route_with_fewer_next_hops_than_similar_ones() -> None:
+    routes = {f"static_route[10.{each}.0.0/24]": "10.0.0.1,10.0.0.3,10.0.0.5" for each in range(4)}
+    more = {**routes, "static_route[10.9.0.0/24]": "10.0.0.1,10.0.0.3"}
+    found = find_all_in(make_device("leaf", more))
+    assert [each.line for each in found if "next hops for" in each.message] == [5]

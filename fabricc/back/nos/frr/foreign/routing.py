@@ -160,6 +160,7 @@ def finish(document: Document) -> None:
         document.put(f"bfd/peer[{key}]", text or "default", peer.line)
         _put_bfd(document, f"peer {key}", peer)
     for name, locator in scope.each("locator").items():
+        document.put(f"srv6/locator[{name}]", "present", locator.line)
         document.put_kept(f"srv6/locator[{name}]/prefix", locator.values, "prefix")
         put_settings(document, f"srv6/locator[{name}]/", locator.values)
     for name, form in scope.each("srv6 format").items():
