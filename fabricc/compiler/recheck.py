@@ -178,9 +178,19 @@ _OUT_OF_SERVICE = frozenset({"FAB9600", "FAB9601", "FAB9675"})
 """Codes of links and sessions whose ends differ, as if one is shut, and of switches and links that carry nothing."""
 
 
-def breaks_shares(findings: Iterable[Diagnostic]) -> bool:
+def breaks_shares(compiled: Compiled, findings: Iterable[Diagnostic]) -> bool:
     """Return whether the files break the plan, or take parts out of service that it counts: no share holds then."""
-    return any(each.severity is Severity.ERROR or each.code in _OUT_OF_SERVICE for each in findings)
+    found = tuple(findings)
+    return any(each.severity is Severity.ERROR for each in found) or bool(_find_lost_parts(compiled, found))
+
+
+def _find_lost_parts(compiled: Compiled, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the findings of parts that text of the user's own takes out of service; the plan counts what it shuts."""
+    lost = [each for each in findings if each.code in _OUT_OF_SERVICE]
+    if not lost or not has_own_text(compiled):
+        return []
+    planned = {each.message for each in find_plan_findings(compiled)}
+    return [each for each in lost if each.message.partition(" (and ")[0] not in planned]
 
 
 def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
@@ -191,7 +201,8 @@ def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
     if not compiled.sound:
         return compiled.diagnostics
     found = drop_positions(list_proof_findings(compiled))
-    return tuple(replace(each, severity=Severity.ERROR) if breaks_shares([each]) else each for each in found)
+    lost = _find_lost_parts(compiled, found)
+    return tuple(replace(each, severity=Severity.ERROR) if each in lost else each for each in found)
 
 
 def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:

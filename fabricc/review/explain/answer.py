@@ -93,7 +93,7 @@ def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = N
         found = list_device_findings(compiled, words[0].partition(":")[0])
     except FindingsError as error:
         raise SubjectError.of(error.diagnostics, compiled.sources) from None
-    if breaks_shares(found):
+    if breaks_shares(compiled, found):
         explanation = _without_shares(explanation)
     return Answer(explanation, found, compiled.sources)
 

@@ -145,7 +145,7 @@ def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) 
     pinned = compiled.lock_before is not None
     proved = (*compiled.diagnostics, *(list_proof_findings(compiled) if found is None else found))
     findings = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
-    lost = () if breaks_shares(proved) else single_failures(fabric, hashed=ib is None)
+    lost = () if breaks_shares(compiled, proved) else single_failures(fabric, hashed=ib is None)
     sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [

@@ -307,14 +307,17 @@ def test_no_share_and_no_effect_is_printed_of_files_that_break_the_plan(
 
 
 def test_what_the_files_take_out_of_service_leaves_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    out, other = (
-        Diagnostic(code, Severity.WARNING, "spine01a is isolated") for code in ("FAB9675", "FAB6007")
-    )
-    monkeypatch.setattr(recheck, "list_proof_findings", lambda _: (out, other))
-    found = recheck.find_obstacles(cast("Any", SimpleNamespace(sound=True)))
-    assert [each.severity for each in found] == [Severity.ERROR, Severity.WARNING]
-    assert recheck.breaks_shares([out])
-    assert not recheck.breaks_shares([other])
+    """The plan counts what the spec itself shuts."""
+    texts = (("FAB9675", "spine01a is isolated"), ("FAB9675", "tor1 p1: shut (and 1 more)"), ("FAB6007", "x"))
+    lost, planned, other = found = tuple(Diagnostic(code, Severity.WARNING, text) for code, text in texts)
+    monkeypatch.setattr(recheck, "list_proof_findings", lambda _: found)
+    monkeypatch.setattr(recheck, "has_own_text", lambda _: True)
+    monkeypatch.setattr(recheck, "find_plan_findings", lambda _: [SimpleNamespace(message="tor1 p1: shut")])
+    spec = cast("Any", SimpleNamespace(sound=True))
+    severities = [each.severity for each in recheck.find_obstacles(spec)]
+    assert severities == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
+    assert recheck.breaks_shares(spec, [lost])
+    assert not recheck.breaks_shares(spec, [planned, other])
 
 
 @pytest.mark.parametrize("window", ["2", "h", "0m", "-1h"])
