@@ -291,6 +291,8 @@ def finish(document: Document) -> None:
         lines.update(copied.lines[port])
         if "policy" in values:
             _put_policy(document, paths, values["policy"])
+        if "pfc" in values or "no_drop" in block.tables:
+            _put_lost_pausing(document, port, block)
         if "ecn_delay_us" in values or "ecn_count" in values:
             _put_delay(document, paths, block, copied.waiting)
         if block.tables or block.scopes or not values.keys() <= _OURS:
@@ -327,12 +329,27 @@ def _put_access(
         document.put(f"interface[{port}]/switchport", "access", line)
 
 
+def _put_lost_pausing(document: Document, port: str, block: Scope) -> None:
+    """State that PFC of a port has no effect, as one of its two lines is missing on the port and in its profile."""
+    profile = document.scope.each("qos profile").get(block.values.get("qos_profile", _NONE)[0], Scope(0))
+    stopped = block.table("no_drop")
+    if stopped and "pfc" not in block.values | profile.values:
+        line = max(line for _, line in stopped.values())
+        document.put(f"unread[no-drop priorities of {port}]", "`priority-flow-control on` is missing", line)
+    elif "pfc" in block.values and not stopped and not profile.table("no_drop"):
+        document.put(f"unread[PFC of {port}]", "no priority is `no-drop`", block.values["pfc"][1])
+
+
 def _put_policy(document: Document, paths: Mapping[str, str], policy: StoredValue) -> None:
     """Return the class that a policy map sets for all packets, or the map's name if it does something else."""
     if stored := qos_rows.marked_code_point(document, policy):
         document.put(paths["set_dscp"], *stored)
     else:
         document.put(paths["service_policy[qos input]"], *policy)
+        if policy[0] not in document.scope.each("policy map"):
+            document.put(
+                f"unread[service-policy {policy[0]}]", "no policy of its type has this name", policy[1]
+            )
 
 
 def _put_beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
@@ -376,6 +393,8 @@ def _put_management(document: Document, name: str, block: Scope) -> bool:
     facts = document.reading.facts
     document.put("management/address", *address)
     document.put("management/interface", name, block.line)
+    if values.get("enabled", _NONE)[0] == "false":
+        document.put("management/enabled", *values["enabled"])
     managed = values.get("vrf", _NONE)[0] == words.MANAGEMENT_VRF
     if "vrf" in values and not managed:
         document.put(f"interface[{name}]/vrf", *values["vrf"])

@@ -11,6 +11,7 @@ from fabricc.back.nos.eos.foreign import qos as foreign_qos
 from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, can_wait
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,
+    LARGEST_POOL_BYTES,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
 from fabricc.fabric.facts import Value, format_boolean
@@ -246,6 +247,10 @@ def finish(document: Document) -> None:
     for traffic_class, (group, line) in document.scope.table("groups").items():
         if group != traffic_class:
             document.put(f"qos/traffic_class[{traffic_class}]/priority_group", group, line)
+    pool = document.reading.facts.get("pool/headroom_bytes")
+    if isinstance(pool, int) and pool > LARGEST_POOL_BYTES:
+        why = "no switch has so large a packet buffer"
+        document.put("unread[headroom pool]", why, document.reading.lines["pool/headroom_bytes"][1])
     for profile in document.scope.each("mmu profile").values():
         groups = list(_ingress_thresholds(profile).values())
         for value, line in groups[1:]:

@@ -50,6 +50,8 @@ ALPHAS: dict[int, str] = {
 }  # fmt: skip
 # The most that `headroom-pool limit bytes` takes, by EOS's help on some switch (aristanetworks/avd issue 4921).
 HEADROOM_POOL_BYTES = 33_554_432
+LARGEST_POOL_BYTES = 8 * HEADROOM_POOL_BYTES
+"""More than the packet buffer of any switch of the Trident and Tomahawk families."""
 ALPHA_OF = {text: exponent for exponent, text in ALPHAS.items()}
 
 WATCHDOG_RANGE_MS = (10, 60_000)
