@@ -153,6 +153,32 @@ def undefined_policies(document: Document) -> Iterator[StoredValue]:
             yield name, line
 
 
+def misplaced_policies(document: Document) -> Iterator[tuple[Value, str, int]]:
+    """Yield (policy, reason, line) of policies in force on the wrong side, or in place of one that pauses a class."""
+    networks = document.scope.each("network-qos")
+    bound = [*document.scope.each("system qos").get("", Scope(0)).values.items()]
+    for kind, (name, line) in bound:
+        pausing = [str(other) for other, policy in networks.items() if _pauses(policy)]
+        if kind == "qos output":
+            yield name, "it classifies what leaves, and packets get their class as they arrive", line
+        elif kind == "network-qos" and name in networks and pausing and str(name) not in pausing:
+            yield name, f"no class of it is `no-drop`, as in {pausing[0]}, which is not in force", line
+    bound += [each for block in document.scope.each("interface").values() for each in block.values.items()]
+    for kind, (name, line) in bound:
+        policy = document.scope.each("queuing").get(name) if kind.startswith("queuing ") else None
+        classes = [*policy.each("egress").values(), *policy.each("named class").values()] if policy else []
+        pauses = any("pause" in each.values for each in classes)
+        if kind == "queuing output" and pauses:
+            yield name, "`pause` is for packets that arrive, so the policy is one for input", line
+        elif kind == "queuing input" and not pauses and any("share" in each.values for each in classes):
+            yield name, "`bandwidth` and `priority` are for packets that leave", line
+
+
+def _pauses(policy: Scope) -> bool:
+    """Return whether a class of a network policy is lossless."""
+    return any(each.table("pauses") or "no-drop" in each.values for each in policy.each("class").values())
+
+
 _TYPES = {"qos input": "qos", "network-qos": "network-qos"}
 """How `system qos` names a policy -> its type; those for queuing have one for both directions."""
 

@@ -176,7 +176,7 @@ _PROCESS_FAMILY: Sequence[Row] = (
     Entry("network <prefix> route-map <word>", "networks", lambda _, name: name),
     Keep("network <address4> mask <address4> [route-map <word>]", lambda net, mask,
         name: {f"network[{net} {mask}]": name or "all"}),
-    Keep("maximum-paths <1-128>", "maximum_paths"),
+    Keep("maximum-paths <integer>", "maximum_paths"),
     Keep("maximum-paths ibgp <integer>", "multipath_ibgp"),
     Keep("maximum-paths (eibgp|mixed) <integer>", lambda paths: {"maximum_paths": paths, "multipath_ibgp": paths}),
     Entry("aggregate-address <prefix> summary-only", "aggregates"),

@@ -315,6 +315,8 @@ def _put_management(document: Document, block: Scope) -> None:
     vrf, line = values.get("vrf", address)
     if vrf == words.MANAGEMENT_VRF:
         document.put("management/address", *address)
+        if block.values.get("enabled", ("", 0))[0] == "false":
+            document.put("management/enabled", *block.values["enabled"])
     leading = leaking_lines(document)
     place = (document.file, leading[0] if leading else line)
     state_isolation(document.reading, vrf == words.MANAGEMENT_VRF and not leading, place, _LEAK)

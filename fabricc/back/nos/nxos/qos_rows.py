@@ -11,6 +11,7 @@ from fabricc.back.nos.nxos.active_policies import (
     SETTING_OF,
     classification_policy,
     match_kinds,
+    misplaced_policies,
     paused_groups,
     undefined_policies,
     unfilled_pauses,
@@ -183,6 +184,7 @@ ROWS: Sequence[Row] = (
         Keep(f"service-policy type queuing input <word> {_STATISTICS}", "queuing input"),
         Keep(f"service-policy type queuing output <word> {_STATISTICS}", "queuing output"),
         Keep(f"service-policy [type qos] input <word> {_STATISTICS}", "qos input"),
+        Keep("service-policy type qos output <word>", "qos output"),
         Silent("[no] (fex|statistics|shutdown) <rest>"),
     )),
     *words.interface_blocks(_PORT),
@@ -244,6 +246,8 @@ def finish(document: Document) -> None:
         put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
     for name, line in undefined_policies(document):
         put(f"unread[service-policy {name}]", "no policy of its type has this name", line)
+    for name, why, line in misplaced_policies(document):
+        put(f"unread[service-policy {name}]", why, line)
     for subject, why, line in unfilled_pauses(document):
         put(f"unread[{subject}]", why, line)
     _state_watchdog(document)
