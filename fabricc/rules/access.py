@@ -23,7 +23,7 @@ from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, COMMON, SERVICES, stray_servers
+from fabricc.rules.summary import ACCESS, BESIDE, COMMON, NAMES, SERVICES, stray_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +121,8 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lines that no row reads and that let people log in or query without a secret."""
     for file, line, text in statement.device.unknown:
-        if found := defaults.unsafe_line(text):
+        found = defaults.unsafe_line(text)
+        if found and not (found.kind == "logins" and "management/vty/access-class" in statement.rest):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name} {found.words}"
             remedy = "Remove it, or use SSH, HTTPS, SNMPv3 and a secret that cannot be guessed."
@@ -314,7 +315,8 @@ def _missing_services(fabric: Switches) -> Iterator[Report]:
             continue
         most = counts[path] * 2 > len(switches)
         for name, summary in switches.items():
-            expected = most or (not fabric.planned and _is_expected(summary, path))
+            alone = not counts[path]
+            expected = most or (not fabric.planned and _is_expected(summary, path, alone=alone))
             if path in summary.services or not expected:
                 continue
             others = f", which {counts[path]:,} of {len(switches):,} switches have" if most else ""
@@ -359,11 +361,16 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
                 yield Report(MISSING, name, paths, message, group, Severity.WARNING, remedy)
 
 
-def _is_expected(summary: Summary, path: str) -> bool:
+_CLOCK = "management/ntp"
+
+
+def _is_expected(summary: Summary, path: str, *, alone: bool) -> bool:
     """Return whether a switch states what a complete configuration states with a service."""
     if path == ACCESS:
         return bool(summary.services)
-    return bool(summary.beside) or (bool(summary.services) and path in _FIRST)
+    named = alone and path == _CLOCK and bool(summary.beside)  # whose logs say when something happened
+    beside = any(not each.startswith(NAMES) for each in summary.beside)
+    return named or beside or (bool(summary.services) and path in _FIRST)
 
 
 _SYSLOG = "management/syslog"

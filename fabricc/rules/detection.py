@@ -36,7 +36,16 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
 
     The severity is `note` on a switch without RDMA and without BFD timers: a link failure ends a session anyway.
     """
-    timed = "bfd/interval_ms" in statement.rest
+    of_ports = [
+        (
+            f"{PORT}{port}]/{leaf}",
+            harmful_settings.detection_of_port(leaf, value) is not None and not statement.has_link_state,
+        )
+        for port, values in statement.ports.items()
+        for leaf, value in values.items()
+        if "bfd" in leaf
+    ]
+    timed = "bfd/interval_ms" in statement.rest or any(is_timer for _, is_timer in of_ports)
     joined = [
         key
         for key, _ in external_sessions(statement)
@@ -49,7 +58,7 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
         return
     if any("bfd" in path for path in statement.rest if path.startswith(_DETECTED)):
         return
-    if any("bfd" in leaf for values in statement.ports.values() for leaf in values):
+    if not all(is_timer for _, is_timer in of_ports):
         return  # a link-state protocol uses it there
     timers = " sets timers of BFD, and" if timed else ":"
     message = (
@@ -59,7 +68,7 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
     first = [session_path(joined[0], leaf) for leaf in ("bfd", *leaves)] if joined else []
     lines = statement.device.reading.lines
     stated = first[:1] if first and lines.get(first[0]) != lines.get("bgp/asn") else []
-    paths = (*stated, "bfd/interval_ms", *first[1:])
+    paths = (*stated, "bfd/interval_ms", *(path for path, _ in of_ports[:1]), *first[1:])
     remedy = "Enable BFD on the sessions of the fabric."
     severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
     yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)

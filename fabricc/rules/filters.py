@@ -32,7 +32,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.rule import INTERFACES, OTHER, Input, SwitchRule
-from fabricc.rules.sessions import Sessions, exchanging_sessions, opposite_address
+from fabricc.rules.sessions import Sessions, carries_evpn, exchanging_sessions, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +42,7 @@ _LIST = "access_list["
 _WAYS = ("access_list_in", "access_list_out")
 _PORTS = ("destination_port", "port")
 _END = -1
+_TUNNELS = ("evpn/source", "vxlan/source")
 
 
 def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -58,6 +59,10 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     over_links["BFD"] = ends["BFD"] = {
         sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"
     }
+    tunnels = any(path in statement.rest for path in _TUNNELS) or any(
+        carries_evpn(sessions, key) for key in sessions.stated
+    )
+    over_links["VXLAN"], ends["VXLAN"] = {*links} if tunnels else set(), set()
     rules = _filter_rules(statement)
     rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings
-from fabricc.back.nos.ports import PortKind, lists_every_port
+from fabricc.back.nos.ports import PortKind, lists_every_port, misspelled_kind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -404,7 +404,20 @@ def _undefined_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _misspelled_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with a name that no port has and that is nearly one: the system refuses their lines."""
+    for port in statement.ports:
+        if kind := misspelled_kind(statement.device.system, port):
+            message = f"{statement.name}: no port is called {port}, so its lines have no effect"
+            paths = [f"{PORT}{port}]/{leaf}" for leaf in ("enabled", *_ADDRESSES)]
+            remedy = f"Write `{kind}`."
+            yield finding_at(
+                IDLE, statement.device, paths, message, "misspelled port", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(IDLE, INTERFACES, (), _misspelled_ports, shared=True),
     SwitchRule(UNDEFINED, INTERFACES, (), _undefined_vlans),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _lone_instances),
     SwitchRule(IDLE, INTERFACES, (Input.PFC,), _bare_ports),

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import last_key, outer_key, split_list_path
 from fabricc.proof.invariants.prefixes import parse_block
+from fabricc.rules.access import UNDEFINED
 from fabricc.rules.announcements import SILENT, permits_address
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.links import DIFFER
-from fabricc.rules.rule import ADDRESSES, INTERFACES, POLICY, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.next_hops import NEXT_HOP
+from fabricc.rules.rule import ADDRESSES, INTERFACES, OTHER, POLICY, FabricRule, Report, Switches, SwitchRule
 from fabricc.rules.tenants import TUNNEL
 
 if TYPE_CHECKING:
@@ -59,6 +62,12 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         for path in statement.facts_below(start)
         if path.endswith("]/route_target")
     ]
+    if carries and (path := defaults.agents_without_evpn(statement.rest)):
+        message = (
+            f"{device.name} has EVPN sessions, and its routing agents do not know EVPN: no route is exchanged"
+        )
+        remedy = "Use the multi-agent routing model."
+        yield finding_at(TUNNEL, device, path, message, "routing agents", Severity.WARNING, remedy)
     if targets and sessions.stated and not carries:
         message = f"{device.name} has EVPN routes, and no session that carries them"
         remedy = "Activate the neighbors in the address family of EVPN."
@@ -269,6 +278,39 @@ def _compare_pairs(fabric: Switches) -> Iterator[Report]:
                 yield Report(DIFFER, name, paths, message, "pair", Severity.WARNING, remedy)
 
 
+_LARGEST, _ALONE = 8, 32
+"""Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
+
+
+def _odd_management(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a prefix length that no management port has, and services that send from a port which is not there."""
+    device, facts = statement.device, statement.rest
+    text = str(facts.get("management/address", ""))
+    length = text.partition("/")[2]
+    alone = length == str(_ALONE) and defaults.names_sources(device.system)
+    if ":" not in text and is_number(length) and (int(length) < _LARGEST or alone):
+        what = "reaches no gateway" if alone else "takes addresses elsewhere for its neighbors"
+        message = f"{device.name}: the management address {text} has the wrong length, so the switch {what}"
+        remedy = "Set the length of the management network."
+        yield finding_at(
+            NEXT_HOP, device, "management/address", message, "management length", Severity.WARNING, remedy
+        )
+    sources = {
+        **statement.facts_below("management/source["),
+        **statement.facts_below("management/ntp_source"),
+    }
+    if not sources or not sessions.runs_bgp or not defaults.names_sources(device.system):
+        return
+    known = {each.lower() for each in (*statement.ports, str(facts.get("management/interface", "mgmt0")))}
+    known |= {"loopback0"} if "loopback/ipv4" in facts else set()
+    for path, value in sources.items():
+        name = str(value).lower()
+        if re.fullmatch(r"(?:loopback|vlan|ethernet|management)[\d/]+", name) and name not in known:
+            message = f"{device.name} sends from {value} to a management server, and has no such port"
+            remedy = "Name the management port, or a loopback with an address."
+            yield finding_at(UNDEFINED, device, path, message, "lost source", Severity.WARNING, remedy)
+
+
 _NEARLY_ALL = 0.6
 
 
@@ -315,5 +357,6 @@ RULES = (
     SwitchRule(IDLE, INTERFACES, (), _closed_vlans),
     SwitchRule(IDLE, INTERFACES, (), _incomplete_pairs),
     FabricRule(DIFFER, INTERFACES, (), _compare_pairs),
+    SwitchRule(UNDEFINED, OTHER, (), _odd_management),
     FabricRule(SILENT, POLICY, (), _silent_loopbacks),
 )

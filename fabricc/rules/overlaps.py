@@ -180,11 +180,14 @@ def _find_leftovers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if not tenants or not any(path in statement.rest for path in _ANNOUNCES):
         return
     subnets = list(subnets_of(statement).of(statement.name))
-    inside = [each for each in subnets if each.vrf in tenants]
+    inside, pair = [each for each in subnets if each.vrf in tenants], statement.facts_below("mlag/")
     found: list[tuple[Subnet, Subnet]] = []
     for outer in subnets:
         if outer.vrf == "":
-            found += [(outer, inner) for inner in inside if outer.block.covers(inner.block)][:1]
+            covered = [inner for inner in inside if outer.block.covers(inner.block)]
+            if pair:  # whose two switches often have one subnet for their link in every VRF
+                covered = [inner for inner in covered if inner.block != outer.block]
+            found += [(outer, inner) for inner in covered[:1]]
     if not found:
         return
     outer, inner = found[0]

@@ -10,7 +10,12 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, sends_route_targets
+from fabricc.back.nos.defaults import (
+    installs_one_path_by_default,
+    installs_one_route,
+    most_paths,
+    sends_route_targets,
+)
 from fabricc.back.nos.route_blocks import (
     absent_routes,
     accepts_by_default,
@@ -254,9 +259,14 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     limits = _path_limits(statement)
     unrelated = statement.rest.get("bgp/multipath_relax") == "none"
     alone = installs_one_route(statement.device.system, statement.rest)
+    joined, system = sessions_to_switches(statement, sessions), statement.device.system
     for family, ports in sorted(links.items()):
         limit = limits.get(family)
-        unstated = limit is None and statement.fars and installs_one_path_by_default(statement.device.system)
+        unstated = (
+            limit is None
+            and (statement.fars or joined)
+            and installs_one_path_by_default(statement.device.system)
+        )
         if ports < 2 or not (unstated or unrelated or limit == 1 or alone):
             continue
         why = "the number that it sets" if limit == 1 else "the default of its system"
@@ -274,12 +284,15 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
         )
         return
-    joined = sessions_to_switches(statement, sessions)
     stated = str(statement.rest.get("bgp/maximum_paths"))
-    if not links and len(joined) > 1 and _ONE.fullmatch(stated):
-        message = f"{statement.name} has {len(joined)} sessions over ports and uses one path, the number that it sets"
-        rule, path = INVARIANTS[9], "bgp/maximum_paths"
-        yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy)
+    one = _ONE.fullmatch(stated) if stated != "None" else not limits and installs_one_path_by_default(system)
+    if not links and len(joined) > 1 and one:
+        why = "the default of its system" if stated == "None" else "the number that it sets"
+        message = f"{statement.name} has {len(joined)} sessions over ports and uses one path, {why}"
+        rule, paths = INVARIANTS[9], ("bgp/maximum_paths", "bgp/asn")
+        yield finding_at(
+            rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
+        )
     for path, value in statement.facts_below("vrf[").items():
         if path.endswith("]/bgp/maximum_paths") and _ONE.fullmatch(str(value)):
             inner = [key for key in sessions.stated if key[0] == first_key(path)]
@@ -291,6 +304,18 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
                 yield finding_at(
                     rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy
                 )
+
+
+def _too_many_paths(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a number of paths that the system refuses, so that the line is not in effect."""
+    most = most_paths(statement.device.system)
+    stated = {**statement.facts_below("bgp/maximum_paths"), **statement.facts_below("bgp/family[")}
+    for path, value in stated.items() if most else ():
+        number = str(value).split(" ")[0] if path.endswith("maximum_paths") else ""
+        if is_number(number) and int(number) > most:
+            message = f"{statement.name}: {number} paths, and the system takes no more than {most}"
+            rule, remedy = INVARIANTS[9], "Set a number that the system takes."
+            yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, remedy)
 
 
 _ONE = re.compile(r"1|(?:ipv[46] \d+, )*ipv[46] 1(?:, ipv[46] \d+)*")
@@ -445,5 +470,6 @@ RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
+    SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP,), _too_many_paths),
     FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
 )

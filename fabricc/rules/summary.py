@@ -57,6 +57,7 @@ _OTHERS = ("eigrp", "rip", "mpls", "bgp/import", "bgp/setting[import", "routing/
 """Beginnings of facts about other ways by which routes enter BGP, or get around it."""
 _BESIDE_PREFIXES = (*_ENTERING, *_OTHERS)
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
+NAMES = "management/dns"
 BESIDE = ("management/access", "management/tacacs", "management/radius")
 """Beginnings of paths that only a complete configuration states in addition to its services."""
 
@@ -94,18 +95,20 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
     whole = bool(services or statement.fars)  # a part of a file shows no others
     services += {found[0] for found in named if found and whole}
-    beside = [path for path in statement.rest if path.startswith(BESIDE)]
+    beside = [path for path in statement.rest if path.startswith((*BESIDE, NAMES))]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
     upward = joined = False
     beside_limits: list[tuple[int, str, str]] = []
+    unknown = {key for key, _ in sessions_to_switches(statement, sessions)} if not statement.fars else ()
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.declared:
             continue
         if far is None or not far.known:
             outer.append(_outer_session(key, values))
-        elif values.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
+        above = key in unknown if far is None else far.known and far.tier in UPPER
+        if above and values.get("allow_as_in") not in (None, 0, "0"):
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
             joined = joined or "ipv" in str(values.get("families", ""))

@@ -196,6 +196,32 @@ def _bare_ports_of_hosts(statement: Statement, _: Sessions) -> Iterator[Finding]
         yield finding_at(HOP, statement.device, paths, message, "host without PFC", Severity.WARNING, remedy)
 
 
+_PACKET = 1518
+"""Bytes of an Ethernet frame of usual size (IEEE 802.3)."""
+
+
+def _odd_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report thresholds of pauses below one packet, and those that end a pause above where it begins."""
+    if "headroom/pause_bytes" not in statement.port_leaves:
+        return
+    for leaf, words in (
+        ("headroom/xon_bytes", "a pause ends at {1:,} bytes, above the {0:,} where it begins"),
+        ("headroom/pause_bytes", "a pause begins at {0:,} bytes, before a queue holds one packet"),
+    ):
+        odd = {}
+        for port, values in statement.ports.items():
+            begin, end = (as_int(values.get(f"headroom/{each}_bytes")) for each in ("pause", "xon"))
+            late = begin is not None and end is not None and end >= begin
+            if late if leaf.endswith("xon_bytes") else begin is not None and 0 <= begin < _PACKET:
+                odd[port] = words.format(begin, end)
+        if odd:
+            port, what = next(iter(odd.items()))
+            message = f"{statement.name} {join_words([*odd], 2)}: {what}"
+            remedy = "Set a threshold of several packets, and end the pause below it."
+            path = f"{PORT}{port}]/{leaf}"
+            yield finding_at(BUFFER, statement.device, path, message, "odd pause", Severity.WARNING, remedy)
+
+
 def _ports_without(statement: Statement) -> list[str]:
     """Return the ports in use, but for links to other devices that are known, that have no PFC."""
     covered = {each for port in traffic_classes.lossless_ports(statement) for each in statement.chain(port)}
@@ -220,6 +246,7 @@ def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
 RULES = (
     SwitchRule(UNREAD, CLASSIFICATION, (), _misnamed_definitions),
     SwitchRule(HOP, PFC, (Input.PFC,), _bare_ports_of_hosts),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_pauses, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),

@@ -162,8 +162,11 @@ def test_a_host_whose_code_point_of_rdma_is_sent_without_pfc() -> None:
 
 
 def test_remote_as() -> None:
-    found = one(compare_pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}), "FAB9601")
-    assert (found.file, found.line) == ("leaf", 6)
+    found = [
+        each for each in compare_pair({"bgp/neighbor[10.0.0.1]/remote_asn": 65009}) if each.code == "FAB9601"
+    ]
+    assert {each.file for each in found} == {"leaf", "spine"}  # either number may be the wrong one
+    assert ("leaf", 6) in {(each.file, each.line) for each in found}
 
 
 def test_own_as_is_reported_where_all_neighbors_name_another() -> None:

@@ -156,3 +156,92 @@ def test_a_whole_pair_is_no_fault(tmp_path: Path) -> None:
 def test_a_missing_part_is_found_at_its_line(name: str, tmp_path: Path) -> None:
     pattern, text, line = CASES[name]
     assert line in lines_found(tmp_path, pattern, text)
+
+
+NXOS = """\
+hostname tor1
+feature bgp
+class-map type queuing RDMA
+  match qos-group 3
+policy-map type queuing SHARE
+  class type queuing RDMA
+    bandwidth percent 50
+policy-map type queuing PAUSE
+  class type queuing RDMA
+    pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320
+class-map type network-qos RDMA
+  match qos-group 3
+policy-map type network-qos LOSSLESS
+  class type network-qos RDMA
+    pause no-drop
+policy-map type network-qos JUMBO
+  class type network-qos class-default
+    mtu 9216
+system qos
+  service-policy type queuing output SHARE
+  service-policy type network-qos LOSSLESS
+interface Ethernet1/1
+  no switchport
+  ip address 10.0.0.1/31
+interface Ethernet1/2
+  no switchport
+  ip address 10.0.1.1/31
+interface Ethernet1/3
+  priority-flow-control mode on
+  service-policy type queuing input PAUSE
+interface mgmt0
+  vrf member management
+  ip address 192.0.2.5/24
+line vty
+  access-class LOGIN in
+ip access-list LOGIN
+  10 permit ip 192.0.2.0/24 any
+router bgp 65001
+  address-family ipv4 unicast
+    maximum-paths 8
+  neighbor 10.0.0.0
+    remote-as 65000
+    address-family ipv4 unicast
+  neighbor 10.0.1.0
+    remote-as 65000
+    address-family ipv4 unicast
+"""
+LINES = {
+    "an output policy for input": (r"output SHARE", "input SHARE", "service-policy type queuing input SHARE"),
+    "a pausing policy for output": (r"input PAUSE", "output PAUSE", "service-policy type queuing output PAUSE"),
+    "a policy without the lossless class": (
+        r"network-qos LOSSLESS\ninterface", "network-qos JUMBO\ninterface", "service-policy type network-qos JUMBO",
+    ),
+    "a pause that ends too late": (
+        r"46800 resume-threshold 34320", "34320 resume-threshold 46800",
+        "pause buffer-size 101920 pause-threshold 34320 resume-threshold 46800",
+    ),
+    "a list for the wrong way": (r"LOGIN in", "LOGIN out", "access-class LOGIN out"),
+    "too many paths": (r"maximum-paths 8", "maximum-paths 999", "maximum-paths 999"),
+    "one path": (r"maximum-paths 8", "maximum-paths 1", "maximum-paths 1"),
+    "a dropped neighbor": (
+        r"\ninterface Eth", "\nip route 10.0.0.0/32 Null0\ninterface Eth", "ip route 10.0.0.0/32 Null0",
+    ),
+    "a misspelled port": (r"interface Ethernet1/1", "interface Etherent1/1", "interface Etherent1/1"),
+    "a network of half of all addresses": (r"192.0.2.5/24", "192.0.2.5/1", "ip address 192.0.2.5/1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_without_effect_is_found(name: str, tmp_path: Path) -> None:
+    pattern, new, line = LINES[name]
+    texts = NXOS, re.sub(pattern, new, NXOS, count=1)
+    found = []
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}").mkdir()
+        (tmp_path / f"{number}" / "tor1.cfg").write_text(text)
+        findings = audit_folder(tmp_path / f"{number}").findings
+        lines = text.splitlines()
+        found.append(
+            {
+                lines[each.line - 1].strip()
+                for each in findings
+                if each.line and each.severity is not Severity.NOTE
+            }
+        )
+    assert line in found[1] - found[0]

@@ -307,6 +307,24 @@ def lists_vlans(system: str) -> bool:
     return system in _ONE_PATH
 
 
+_MOST_PATHS = {"eos": 600, "nxos": 128}
+
+
+def most_paths(system: str) -> int:
+    """Return how many equal paths BGP of a system takes at most (EOS and NX-OS command references); 0 if unknown."""
+    return _MOST_PATHS.get(system, 0)
+
+
+def names_sources(system: str) -> bool:
+    """Return whether services of a system name the port that they send from, and ports the length of their subnet."""
+    return system in _ONE_PATH
+
+
+def agents_without_evpn(facts: Mapping[str, object]) -> str:
+    """Return the fact that selects routing agents without EVPN: `ribd` of EOS (Arista EVPN guide); "" for none."""
+    return "platform/routing_agents" if facts.get("platform/routing_agents") == "ribd" else ""
+
+
 def states_segments(system: str) -> bool:
     """Return whether the EVPN routes of a VLAN need their own statements: `vlan` below `router bgp` of EOS."""
     return system == "eos"
@@ -411,7 +429,11 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
     """Return whether a fact states that equal paths are chosen without the ports of UDP and TCP."""
     text = str(value)
     if path == "platform/load_sharing":
-        return "source-destination" in text and " port " not in text
+        return " port " not in f"{text} "
+    if path == "bridging/setting[port-channel load-balance]":
+        return "mac" in text and "ip" not in text
+    if path[0] in "rp" and (fields := _EOS_FIELDS.fullmatch(path)):
+        return "port" not in fields[1] and "tcp-udp" not in fields[1]
     if path == "table[SWITCH_HASH|GLOBAL ecmp_hash]":
         return "L4_SRC_PORT" not in text
     if path == "qos/setting[hash_config.sport]":
@@ -423,6 +445,10 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
     return path in _KERNEL_HASH and text not in ("1", "3")
 
 
+_EOS_FIELDS = re.compile(
+    r"(?:routing|platform)/setting\[(?:ip load-sharing|port-channel load-balance) \S+ fields ip(?:v6)? (.*)\]"
+)
+"""Arista EOS user manual, `ip load-sharing` and `port-channel load-balance`."""
 _JUNOS_HASH = ("routing/setting[enhanced-hash-key inet]", "routing/setting[enhanced-hash-key hash-mode]")
 _WITHOUT_PORTS = re.compile(r"\bno-l4-source-port\b|\blayer2-header\b")
 """Junos CLI reference, `enhanced-hash-key`: ports and the payload of layer 2 are left out of the hash."""
@@ -733,6 +759,9 @@ _UNSAFE_LINES = (
      "has root with a password in the clear", "root"),
     (re.compile(r"aaa authentication policy local allow-nopassword-remote-login"),
      "lets accounts without a password log in over the network", "no password"),
+    (re.compile(r"authentication empty-passwords permit"), "lets accounts without a password log in over SSH",
+     "no password"),
+    (re.compile(r"access-class (\S+) out"), "limits with {0} where its users go, and not who logs in", "logins"),
     (re.compile(r"(?:aaa )?root nopassword"), "lets people log in as root without a password", "root"),
 )  # fmt: skip
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
-SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791)}
-"""Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17)."""
+SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791), "VXLAN": ("udp", 4789)}
+"""Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17, RFC 7348)."""
 _OPEN = ("sonic", "cumulus", "frr")
 """Systems that forward what no rule of a list matches: SONiC's ACL tables, and chains of Linux that accept."""
 _PASS = ("permit", "accept", "forward", "redirect", "allow")
@@ -27,7 +27,7 @@ _OTHER_PROTOCOLS = (
 )  # fmt: skip
 """Protocols of none of the services, by their names in the dialects and their IANA numbers."""
 _ANY_ADDRESS = ("any", "0.0.0.0/0", "::/0")
-_NAMES = {"bgp": 179, "bfd": 3784}
+_NAMES = {"bgp": 179, "bfd": 3784, "vxlan": 4789}
 _KEYS = {
     "protocol": "protocol", "ip_protocol": "protocol", "next-header": "protocol", "payload-protocol": "protocol",
     "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",

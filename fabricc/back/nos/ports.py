@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib import import_module
@@ -142,6 +143,21 @@ SPELLINGS = {
     ),
 }  # fmt: skip
 """Built-in NOS -> the names of its ports."""
+
+
+def misspelled_kind(system: str, name: str) -> str:
+    """Return the kind of port that an unknown word in the name of one is meant for, "" without such a word."""
+    letters = re.match(r"[a-z-]+", name.lower())
+    if system not in _NAMED_PORTS or letters is None:
+        return ""
+    known = load_spelling(system).words
+    word = letters[0]
+    if any(each.startswith(word) for each in known):
+        return ""
+    return next(iter(get_close_matches(word, known, 1, _LIKENESS)), "")
+
+
+_NAMED_PORTS, _LIKENESS = ("eos", "nxos"), 0.8
 
 
 @cache
