@@ -174,8 +174,9 @@ _CONTAINERS = {
     "swss": "nothing programs ports, routes and queues",
     "syncd": "nothing programs the ASIC",
     "pmon": "nothing configures the transceivers",
+    "lldp": "no cable can be compared with the plan",
 }
-"""Containers without which no packet is forwarded (sonic-buildimage, init_cfg.json.j2), and what follows."""
+"""Containers that every switch of a fabric needs (sonic-buildimage, init_cfg.json.j2), and what follows."""
 
 
 _LENGTH = re.compile(r"\d+m")

@@ -344,7 +344,7 @@ _HASHED = ("l4_src_port", "l4_dst_port")
 def _odd_identity(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield a switch without its hardware, a management port without a gateway, and hashes without ports."""
     for key, row in table_rows(tables, "DEVICE_METADATA").items():
-        if "hwsku" not in row and ("platform" in row or "mac" in row):
+        if "hwsku" not in row and not row.keys().isdisjoint(("platform", "mac", "bgp_asn")):
             effect = "orchagent finds no files of its platform, and does not start"
             yield odd_lack("DEVICE_METADATA", key, "hwsku", effect)
         stated = [each.get("admin_status") for each in table_rows(tables, "BGP_NEIGHBOR").values()]
