@@ -278,6 +278,10 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
     return file, found
 
 
+_OF_ITEM = 2
+"""Lines of each item of a list, of which the fact has the first one."""
+
+
 def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
     """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there.
 
@@ -286,8 +290,11 @@ def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[s
     """
     places, left = statement.device.reading.lines, {*having}
     text, used = statement.device.files.get(file, "").split("\n") if left else [], set[str]()
-    for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
-        near = (each for each in range(line - _AWAY, line + _AWAY + 1) if each in left)
+    facts = statement.device.reading.facts
+    near_of = {places[path][1]: path for path in paths if path in places and places[path][0] == file}
+    for line, path in sorted(near_of.items()):
+        away = _AWAY + _OF_ITEM * str(facts.get(path, "")).count(",")
+        near = (each for each in range(line - away, line + away + 1) if each in left)
         for found in [*islice(near, 1)]:
             left.discard(found)
             used.add(text[found - 1].strip())

@@ -670,3 +670,12 @@ def test_a_static_route_with_fewer_next_hops_than_similar_ones() -> None:
     more = {**routes, "static_route[10.9.0.0/24]": "10.0.0.1,10.0.0.3"}
     found = find_all_in(make_device("leaf", more))
     assert [each.line for each in found if "next hops for" in each.message] == [5]
+
+
+def test_an_undefined_list_among_others_stands_on_a_line_of_its_own() -> None:
+    names = "interface[Ethernet1]/access_list_in"
+    more = {names: "A,B,C,NOWHERE", **{f"access_list[{each}]/10": "permit ip any any" for each in "ABC"}}
+    device = make_device("leaf", {**_LONE, **more})
+    text = device.files["config"].replace("A,B,C,NOWHERE", "A") + "\n" * 5 + "NOWHERE"
+    device = replace(device, files={"config": text})
+    assert one(find_all_in(device), "FAB9605").line == 12
