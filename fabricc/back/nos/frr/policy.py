@@ -74,7 +74,8 @@ def _list_rows(pattern: str, scope: str, value: Callable[[str, str], str | None]
 
 
 _FURTHER = (
-    "match alias", "match as-path", "match community", "match evpn", "match extcommunity", "match interface",
+    "match alias", "match as-path", "match community", "match community-limit", "match evpn", "match extcommunity",
+    "match interface",
     "match ip address", "match ip next-hop", "match ip route-source", "match ipv6 address", "match ipv6 next-hop",
     "match ipv6 route-source", "match large-community", "match local-preference", "match mac address", "match metric",
     "match origin", "match peer", "match probability", "match rpki", "match rpki-extcommunity",
