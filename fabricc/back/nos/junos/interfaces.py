@@ -13,7 +13,7 @@ from fabricc.fabric.model import Direction, Port, Switch
 from fabricc.fabric.vocabulary import PortPaths, port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.back.nos.base import Departure
     from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue, Types
@@ -270,9 +270,12 @@ def finish(document: Document) -> None:
         words.put_refused(document, f"{port} mtu", values.get("physical_mtu", ("", 0)), *words.MTU_RANGE)
         whole, line = values.get("physical_mtu", (DEFAULT_MTU + tags, block.line))
         left = None if apart else (int(whole) - words.LAYER_2_HEADER_BYTES - tags, line)
+        first = _loopback_unit(document, units) if port == LOOPBACK else None
         for number, unit in units.items():
-            if port == LOOPBACK and number == 0:
+            if number == first:
                 _put_loopback(document, unit)
+            if port == LOOPBACK and number == 0:
+                _put_further_of_loopback(document, unit)
             elif (
                 number == 0
                 and _MANAGEMENT.fullmatch(port)
@@ -298,15 +301,27 @@ def _put_bundle(
         document.put(paths["mlag"], str(number), line)
 
 
+def _loopback_unit(document: Document, units: Iterable[Captured]) -> Captured | None:
+    """Return the unit of the loopback with the switch's own addresses: the first that no routing instance has."""
+    instances = document.scope.each("instance").values()
+    taken = {str(port) for instance in instances for port in instance.table("ports")}
+    return next((each for each in sorted(units, key=str) if f"{LOOPBACK}.{each}" not in taken), None)
+
+
 def _put_loopback(document: Document, unit: Scope) -> None:
-    """State the loopback's addresses: one of each family is the switch's, others are further addresses."""
+    """State the loopback's addresses, one of each family, and the filters of what arrives for the switch."""
     for family, version in words.FAMILIES.items():
         for stored in unit.each(family).values():
-            _put_strange(document, family, stored)
-            addresses = _order_addresses(stored)
-            document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
-            _put_others(document, LOOPBACK, stored, addresses[1:])
+            document.put_all((f"loopback/{version}", *first) for first in _order_addresses(stored)[:1])
             _put_filters(document, LOOPBACK, family, stored)
+
+
+def _put_further_of_loopback(document: Document, unit: Scope) -> None:
+    """State what else the loopback has: addresses other than the first of each family."""
+    for family in words.FAMILIES:
+        for stored in unit.each(family).values():
+            _put_strange(document, family, stored)
+            _put_others(document, LOOPBACK, stored, _order_addresses(stored)[1:])
     _put_rest(document, LOOPBACK, unit)
 
 
