@@ -285,8 +285,19 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         for address, neighbor in own.each("neighbor").items():
             families.add("inet6" if ":" in str(address) else "inet")
             prefix = f"bgp/neighbor[{address}]/"
-            _put_session(document, prefix, neighbor.inherit_from(group))
+            whole = neighbor.inherit_from(group)
+            _put_session(document, prefix, whole)
             put_settings(document, prefix, neighbor.inherit_from(own))
+            numbers = [whole.values.get(each, _UNSTATED)[0] for each in ("remote_asn", "local_asn")]
+            if (
+                own.values.get("type", _UNSTATED)[0] == "internal"
+                and None not in numbers
+                and numbers[0] != numbers[1]
+            ):
+                why = (
+                    f"the neighbor {address} has AS {numbers[0]}, not its own {numbers[1]} (Juniper, `type`)"
+                )
+                document.put(f"unread[type internal of group {name}]", why, own.values["type"][1])
         for dynamic_name, dynamic in own.each("dynamic").items():
             families.add("inet6")
             document.put(f"structure/bgp_group[{name}]/dynamic_neighbor", str(dynamic_name), dynamic.line)

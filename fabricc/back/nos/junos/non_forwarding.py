@@ -15,7 +15,7 @@ _SYSTEM = (
     "accounting", "allow-v4mapped-packets", "announcement", "archival", "arp", "authentication-order",
     "auto-configuration", "auto-snapshot", "autoinstallation", "backup-router", "boot-loader-authentication",
     "building", "commit", "compress-configuration-files", "configuration", "configuration-database",
-    "default-address-selection", "debugger-on-break", "debugger-on-panic", "diag-port-authentication",
+    "debugger-on-break", "debugger-on-panic", "diag-port-authentication",
     "domain-name", "domain-search", "dump-device", "dump-on-panic", "encrypt-configuration-files", "extensions",
     "fips", "health-monitor", "host-name", "icmpv4-rate-limit", "icmpv6-rate-limit", "inet6-backup-router",
     "internet-options", "kernel-replication", "license", "location", "login", "management-instance",

@@ -464,6 +464,11 @@ def _finish_management(document: Document) -> None:
         else:
             hops = ",".join(map(str, route.table("via")))
             document.put(f"vrf[{words.MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
+            stated = [path for path in facts if path.startswith("management/address/also[")]
+            if not any((":" in each) == (":" in str(prefix)) for each in (*stated, "" if not inet6 else ":")):
+                document.put(
+                    f"unread[gateway {hops}]", "the management port has no address of its family", line
+                )
     using = next((path for path, value in facts.items() if value == words.MANAGEMENT_INSTANCE), "")
     if using in lines and "platform/management_instance" not in facts:
         why = "`system management-instance` is not stated"

@@ -11,6 +11,7 @@ from fabricc.back.nos.junos.tenants import put_isolated, put_tunnels
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue, Topic
 from fabricc.back.reading.scope import Part
+from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ ROWS: Sequence[Row] = (
               "fru-poweron-sequence inline-services lacp maximum-ecmp network-services nssu pic-mode "
               "pseudowire-service redundancy-group synchronization multicast-replication slow-pfe-alarm "
               "traffic-statistics", "chassis", PLATFORM),
-    *verbatim_rows("packet-forwarding-options ddos-protection", "system", PLATFORM),
+    *verbatim_rows("packet-forwarding-options ddos-protection default-address-selection", "system", PLATFORM),
 )  # fmt: skip
 
 
@@ -174,6 +175,7 @@ def finish(document: Document) -> None:
     """State the default routing instance and all others, and what ports bridge by the VLANs of all."""
     ids = _put_common(document, document.scope)
     _put_overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
+    _put_idle_vnis(document, "", document.scope)
     put_settings(document, "platform/", document.scope, PLATFORM)
     interfaces = document.scope.each("interface")
     for name, instance in document.scope.each("instance").items():
@@ -195,9 +197,11 @@ def finish(document: Document) -> None:
         isolated = put_isolated(document, str(name), instance)
         if not isolated:
             document.put(f"vrf[{name}]", "present", instance.line)
-            targets = any(instance.table(each) for each in ("both", "import", "export"))
-            if instance.values.get("kind", ("", 0))[0] == "vrf" and not targets:
-                why = "it states neither `vrf-target` nor `vrf-import` (Juniper, `vrf-target`)"
+            ways = [
+                way for way in ("import", "export") if not (instance.table("both") or instance.table(way))
+            ]
+            if instance.values.get("kind", ("", 0))[0] in _WITH_TARGETS and ways:
+                why = f"it states neither `vrf-target` nor `vrf-{ways[0]}` (Juniper, `vrf-target`)"
                 document.put(f"unread[VRF {name}]", why, instance.values["kind"][1])
             alone = instance.each("static route") and not instance.each("bgp") and not instance.table("ports")
             if alone and "kind" not in instance.values:
@@ -205,6 +209,7 @@ def finish(document: Document) -> None:
                 document.put(f"unread[routing-instance {name}]", why, instance.line)
             document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
         _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
+        _put_idle_vnis(document, f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
         document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
     put_tunnels(document)
@@ -236,6 +241,38 @@ def _put_overlay(document: Document, prefix: str, place: str, scope: Scope) -> N
     for way in ("import", "export"):
         document.put_set(f"{prefix}{way}", scope.table("both") | scope.table(way))
     document.put_kept(f"{place}vxlan/source", scope.values, "vtep")
+
+
+_WITH_TARGETS = ("vrf", "mac-vrf")
+"""Types of routing instances that exchange routes of VPNs by route targets."""
+
+
+def _put_idle_vnis(document: Document, prefix: str, scope: Scope) -> None:
+    """State VNIs of VLANs that no tunnel has: without a VTEP, or not in the list of EVPN, and VNIs of no VLAN."""
+    vnis = {
+        str(each.values["vni"][0]): each.values["vni"][1]
+        for each in scope.each("vlan").values()
+        if "vni" in each.values
+    }
+    path = f"{prefix}evpn/setting[extended-vni-list]"
+    listed = [*filter(None, str(document.reading.facts.get(path, "")).split(","))]
+    encapsulation = document.reading.facts.get(evpn := f"{prefix}evpn/setting[encapsulation]")
+    if vnis and encapsulation is not None:
+        at = document.reading.lines[evpn][1]
+        if "vtep" not in scope.values:
+            document.put("unread[EVPN]", "no `vtep-source-interface` is the source of its tunnels", at)
+        if encapsulation != "vxlan":
+            document.put("unread[EVPN with VNIs]", f"its encapsulation is {encapsulation}", at)
+    if not listed or switching.ALL in listed or not all(map(is_number, listed)):
+        return
+    for vni in vnis.keys() - listed:
+        document.put(
+            f"unread[VNI {vni}]",
+            "`extended-vni-list` leaves it out, so EVPN has none of its routes",
+            vnis[vni],
+        )
+    for vni in set(listed) - vnis.keys() if vnis else ():
+        document.put(f"unread[VNI {vni} of EVPN]", "no VLAN has it", document.reading.lines[path][1])
 
 
 def _put_relays(document: Document, scope: Scope) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE, kept_statements, put_settings, verbatim_rows
-from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, StoredValue
+from fabricc.back.reading import Block, Captured, Document, Entry, Keep, Row, Scope, StoredValue
 from fabricc.back.reading.rows import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 EVERY = "1-4094"
+BRIDGED = "irb"
+"""The interface whose units are the gateways of VLANs."""
 
 COMMON: Sequence[Row] = (
     Block("(vlans|bridge-domains) <word>", "vlan", (
@@ -81,17 +84,24 @@ def state(document: Document, scope: Scope) -> dict[str, int]:
 def finish(document: Document, ids: Mapping[str, int]) -> None:
     """State which VLANs ports bridge, by the numbers of all VLANs, spanning tree, and the pair that shares bundles."""
     direct: dict[str, dict[str, int]] = {}
-    interfaces = document.scope.each("interface")
+    interfaces, gateways = document.scope.each("interface"), set[str]()
     for scope in (document.scope, *document.scope.each("instance").values()):
         for name, vlan in scope.each("vlan").items():
             for port, (_, line) in vlan.table("ports").items():
                 direct.setdefault(str(port), {})[str(name)] = line
             gateway, line = vlan.values.get("gateway", ("", 0))
+            gateways.add(str(gateway))
             base, _, tail = str(gateway).partition(".")
             there = interfaces[base].each("unit") if base in interfaces else {}
             if gateway and interfaces and int(tail or 0) not in there:
                 document.put(f"unread[{gateway} of VLAN {name}]", "`interfaces` has no such unit", line)
+    for number, unit in interfaces[BRIDGED].each("unit").items() if BRIDGED in interfaces else ():
+        if gateways - {""} and f"{BRIDGED}.{number}" not in gateways:
+            why = "no VLAN has it as its `l3-interface`, so it stays down"
+            document.put(f"unread[{BRIDGED}.{number}]", why, unit.line)
     for name, interface in interfaces.items():
+        if _BUNDLE.fullmatch(str(name)):
+            _put_idle_bundle(document, str(name), interface, interfaces)
         for number, unit in interface.each("unit").items():
             port = str(name) if number == 0 else f"{name}.{number}"
             for bridge in unit.each("bridge").values():
@@ -112,6 +122,26 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
                 path, ",".join(words), max([each.line, *(line for _, line in kept_statements(each))])
             )
     _finish_pair(document)
+
+
+_BUNDLE = re.compile(r"ae\d+")
+
+
+def _put_idle_bundle(
+    document: Document, port: str, block: Scope, interfaces: Mapping[Captured, Scope]
+) -> None:
+    """State a bundle without a member, and a segment that LACP is to number, which the bundle does not run."""
+    units = block.each("unit").values()
+    if units and not any(each.values.get("bundle", ("", 0))[0] == port for each in interfaces.values()):
+        document.put(f"unread[{port}]", "no port is a member of it", min(each.line for each in units))
+    derived = next((line for stated, line in kept_statements(block) if stated.startswith(_OF_LACP)), 0)
+    if derived and "lacp" not in block.values:
+        document.put(
+            f"unread[esi of {port}]", "it runs no LACP, from which the segment gets its number", derived
+        )
+
+
+_OF_LACP = "esi auto-derive lacp"
 
 
 def _put_switchport(
