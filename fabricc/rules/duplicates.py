@@ -1,9 +1,9 @@
-"""Find addresses, router identifiers and AS numbers of several devices, lanes of several ports, and lone ends."""
+"""Find addresses, identifiers, AS numbers, VNIs and lanes that several devices or parts have, and lone ends."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.links import ADDRESSES as DIFFERENT
 from fabricc.rules.overlaps import OVERLAP
 from fabricc.rules.rule import ADDRESSES, INTERFACES, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.segments import INSTANCE, SEGMENT, VNI, VRF_VNI, joined_switches
 from fabricc.rules.sessions import Sessions, opposite_address
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 TWICE = "FAB9604"
+_DISTINGUISHER = path_pattern(f"{INSTANCE}evpn/(?:segment|vni|vrf)[_]/distinguisher|vrf[_]/distinguisher")
 _LOCAL = ("fe80:", "169.254.")
 _HOST = ("127.", "::1/")
 """Addresses of the host itself, which every device has."""
@@ -309,6 +311,74 @@ def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
             )
 
 
+def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
+    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared.
+
+    Those of a switch that exchanges no routes of VPNs mean nothing to others.
+    """
+    if "mlag/peer" in statement.rest or not _exchanges_vpns(statement):
+        return ()
+    return tuple(
+        (str(value), path)
+        for path, value in statement.rest.items()
+        if path.endswith("/distinguisher") and ":" in str(value) and _DISTINGUISHER.fullmatch(path)
+    )
+
+
+def _exchanges_vpns(statement: Statement) -> bool:
+    """Return whether a session has EVPN or a family of VPNs, or a VLAN or VRF a VNI."""
+    if any("vpn" in str(values.get("families", "")) for values in statement.sessions.values()):
+        return True
+    families = any("vpn" in path for path in statement.facts_below("bgp/family["))
+    return (
+        families
+        or bool(statement.facts_below("evpn/neighbor["))
+        or any(path.endswith("]/vni") for path in statement.rest)
+    )
+
+
+def _repeated_vnis(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report two VLANs or two VRFs with one VNI."""
+    for pattern, kind in ((VNI, "VLAN"), (VRF_VNI, "VRF")):
+        first: dict[object, str] = {}
+        for path, value in statement.rest.items():
+            match = pattern.fullmatch(path) if path[0] in "ev" else None
+            if match and (other := first.setdefault(value, match[1])) != match[1]:
+                message = f"{statement.name} has VNI {value} for {kind} {match[1]} and {kind} {other}: one is cut off"
+                remedy = f"Give each {kind} a VNI of its own."
+                paths = (path, *(each for each in statement.rest if each.endswith(f"[{other}]/vni")))
+                yield finding_at(
+                    SEGMENT, statement.device, paths, message, "VNI twice", Severity.WARNING, remedy
+                )
+                yield finding_at(
+                    SEGMENT, statement.device, paths[1:], message, "VNI twice", Severity.WARNING, remedy
+                )
+
+
+def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
+    """Report a route distinguisher of two switches: of two routes that differ in nothing else, one is passed on."""
+    holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, summary in sorted(fabric.summaries.items()):
+        for value, path in summary.distinguishers:
+            holders[value].setdefault(name, path)
+    known: dict[str, frozenset[str]] = {}
+    for value, by_switch in sorted(holders.items()):
+        for names in joined_switches(fabric, by_switch, known) if len(by_switch) > 1 else ():
+            for name in names if len(names) > 1 else ():
+                other = next(each for each in names if each != name)
+                message = f"{name} has the route distinguisher {value}, which {other} has too: routes of one are lost"
+                remedy = "Give each switch route distinguishers of its own, for example with its loopback."
+                yield Report(
+                    SEGMENT,
+                    name,
+                    (by_switch[name],),
+                    message,
+                    "distinguisher twice",
+                    Severity.WARNING,
+                    remedy,
+                )
+
+
 SHARED = "FAB9061"
 _NUMBERS = re.compile(r"\d{1,9}")
 
@@ -400,6 +470,8 @@ def _unmatched_ends(fabric: Switches) -> Iterator[Report]:
 RULES = (
     FabricRule(DIFFERENT, ADDRESSES, (Input.LINKS,), _unmatched_ends),
     FabricRule(OVERLAP, ADDRESSES, (Input.BGP,), _wide_loopbacks),
+    SwitchRule(SEGMENT, ADDRESSES, (), _repeated_vnis),
+    FabricRule(SEGMENT, ADDRESSES, (), _repeated_distinguishers),
     FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),
     SwitchRule(SHARED, INTERFACES, (), _shared_lanes),
     FabricRule(TWICE, ADDRESSES, (Input.BGP, Input.LINKS), _strange_loopbacks),

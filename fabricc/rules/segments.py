@@ -8,6 +8,7 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.route_blocks import GATEWAY_MAC, targets_of_policy
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -17,7 +18,15 @@ from fabricc.facts.statement import Statement, session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import SegmentSetting
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import UPPER, Key, Sessions, external_sessions, is_address
+from fabricc.rules.sessions import (
+    UPPER,
+    Key,
+    Sessions,
+    carries_evpn,
+    external_sessions,
+    is_address,
+    open_sessions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,12 +38,11 @@ SOURCE, SEGMENT = "FAB9690", "FAB9691"
 _FIRST_LOOPBACKS = ("loopback0", "lo0.0", "lo0", "lo")
 """Names of the interface whose addresses are those of `loopback/`."""
 _LOOPBACK = re.compile(r"lo(?:opback)?\d*(?:\.\d+)?", re.IGNORECASE)
-_INSTANCE = "(?:vrf[_]/)?"
-_VNI = path_pattern(f"{_INSTANCE}(?:evpn/segment|vxlan/vlan)[#]/vni")
-_TARGET = path_pattern(f"{_INSTANCE}evpn/(segment|vni)[#]/route_target")
-_VRF_VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
+INSTANCE = "(?:vrf[_]/)?"
+VNI = path_pattern(f"{INSTANCE}(?:evpn/segment|vxlan/vlan)[#]/vni")
+_TARGET = path_pattern(f"{INSTANCE}evpn/(segment|vni)[#]/route_target")
+VRF_VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
 _VRF_TARGET = path_pattern("(?:evpn/vrf[*]/route_target|vrf[*]/import)")
-_DISTINGUISHER = path_pattern(f"{_INSTANCE}evpn/(?:segment|vni|vrf)[_]/distinguisher|vrf[_]/distinguisher")
 _SHARED = {"evpn/anycast_mac": "gateway MAC", "evpn/udp_port": "UDP port", "vxlan/port": "UDP port"}
 """Path -> kind of a setting that all VTEPs of a fabric share."""
 _VXLAN_PORT = "4789"  # RFC 7348
@@ -47,21 +55,22 @@ def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:
     numbers = {
         match[1]: str(value)
         for path, value in statement.rest.items()
-        if path[0] in "ev" and (match := _VNI.fullmatch(path))
+        if path[0] in "ev" and (match := VNI.fullmatch(path))
     }
-    found = [*_stated_numbers(statement.rest, numbers), *_stated_gateways(statement)]
+    found = [*_stated_numbers(statement, numbers), *_stated_gateways(statement)]
     return tuple(each for each in found if each.owner)
 
 
-def _stated_numbers(facts: Mapping[str, Value], numbers: Mapping[str, str]) -> Iterator[SegmentSetting]:
+def _stated_numbers(statement: Statement, numbers: Mapping[str, str]) -> Iterator[SegmentSetting]:
     """Yield VNIs, route targets, and what all VTEPs share; `numbers`: the VNI of each VLAN."""
+    facts = statement.rest
     for path, value in facts.items():
         if path[0] not in "ev":
             continue
         one = (frozenset({str(value)}),) * 2
-        if match := _VNI.fullmatch(path):
+        if match := VNI.fullmatch(path):
             yield SegmentSetting("VNI", f"VLAN {match[1]}", one, path)
-        elif match := _VRF_VNI.fullmatch(path):
+        elif match := VRF_VNI.fullmatch(path):
             yield SegmentSetting("VNI", f"VRF {match[1]}", one, path)
         elif path in _SHARED:
             yield SegmentSetting(_SHARED[path], "all segments", one, path)
@@ -71,6 +80,9 @@ def _stated_numbers(facts: Mapping[str, Value], numbers: Mapping[str, str]) -> I
                 owner, text = f"VNI {vni}" if vni else "", str(value)
             elif match := _VRF_TARGET.fullmatch(path):
                 exported = facts.get(f"{path.removesuffix('import')}export", value)
+                if not match[1] and statement.facts_below(f"route_map[{value}]/"):
+                    yield from _targets_by_policies(statement, match[2], str(value), str(exported))
+                    continue
                 owner, text = f"VRF {match[1] or match[2]}", f"import {value} export {exported}"
                 text = str(value) if match[1] else text
             else:
@@ -86,15 +98,33 @@ def _stated_numbers(facts: Mapping[str, Value], numbers: Mapping[str, str]) -> I
         )
 
 
+def _targets_by_policies(
+    statement: Statement, vrf: str, imports: str, exports: str
+) -> Iterator[SegmentSetting]:
+    """Yield the route targets of a VRF whose policies name them."""
+    taken, path = targets_of_policy(statement.facts_below, imports, "import")
+    sent, _ = targets_of_policy(statement.facts_below, exports, "export")
+    if taken and sent:
+        yield SegmentSetting("route target", f"VRF {vrf}", (sent, taken), path)
+
+
 def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
     for port, values in statement.ports.items():
         if match := _VLAN_PORT.fullmatch(port):
             addresses = {str(value): leaf for leaf, value in values.items() if leaf.startswith(_GATEWAY)}
             subnet = values.get("ipv4")
-            if addresses and isinstance(subnet, str) and "/" in subnet:
+            if (
+                isinstance(subnet, str)
+                and "/" in subnet
+                and (addresses or GATEWAY_MAC in statement.port_leaves)
+            ):
                 owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
-                leaf = next(iter(addresses.values()))
-                yield SegmentSetting("gateway", owner, (frozenset(addresses),) * 2, f"{PORT}{port}]/{leaf}")
+                leaf = next(iter(addresses.values()), "ipv4")
+                if (mac := values.get(GATEWAY_MAC)) is not None:
+                    one, at = (frozenset({str(mac)}),) * 2, f"{PORT}{port}]/{GATEWAY_MAC}"
+                    yield SegmentSetting("gateway MAC", owner, one, at)
+                gateways = frozenset(addresses or ("none",))
+                yield SegmentSetting("gateway", owner, (gateways, gateways), f"{PORT}{port}]/{leaf}")
     for path, text in statement.facts_below("evpn/segment[").items():
         if path.endswith("]/ipv4") and "/" in str(text):
             vlan, network = first_key(path), ip_interface(str(text)).network
@@ -114,32 +144,6 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
 
 
 _VIRTUAL, _ONE = ((frozenset({words}),) * 2 for words in ("virtual", "of one switch"))
-
-
-def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared.
-
-    Those of a switch that exchanges no routes of VPNs mean nothing to others.
-    """
-    if "mlag/peer" in statement.rest or not _exchanges_vpns(statement):
-        return ()
-    return tuple(
-        (str(value), path)
-        for path, value in statement.rest.items()
-        if path.endswith("/distinguisher") and ":" in str(value) and _DISTINGUISHER.fullmatch(path)
-    )
-
-
-def _exchanges_vpns(statement: Statement) -> bool:
-    """Return whether a session has EVPN or a family of VPNs, or a VLAN or VRF a VNI."""
-    if any("vpn" in str(values.get("families", "")) for values in statement.sessions.values()):
-        return True
-    families = any("vpn" in path for path in statement.facts_below("bgp/family["))
-    return (
-        families
-        or bool(statement.facts_below("evpn/neighbor["))
-        or any(path.endswith("]/vni") for path in statement.rest)
-    )
 
 
 def read_targets(text: str) -> tuple[frozenset[str], frozenset[str]] | None:
@@ -199,24 +203,6 @@ def _has_address(statement: Statement, port: str, sessions: Sessions) -> bool:
     return any(leaf.startswith(("ipv4", "ipv6", "secondary", "dhcp")) for leaf in values)
 
 
-def _repeated_vnis(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report two VLANs or two VRFs with one VNI."""
-    for pattern, kind in ((_VNI, "VLAN"), (_VRF_VNI, "VRF")):
-        first: dict[object, str] = {}
-        for path, value in statement.rest.items():
-            match = pattern.fullmatch(path) if path[0] in "ev" else None
-            if match and (other := first.setdefault(value, match[1])) != match[1]:
-                message = f"{statement.name} has VNI {value} for {kind} {match[1]} and {kind} {other}: one is cut off"
-                remedy = f"Give each {kind} a VNI of its own."
-                paths = (path, *(each for each in statement.rest if each.endswith(f"[{other}]/vni")))
-                yield finding_at(
-                    SEGMENT, statement.device, paths, message, "VNI twice", Severity.WARNING, remedy
-                )
-                yield finding_at(
-                    SEGMENT, statement.device, paths[1:], message, "VNI twice", Severity.WARNING, remedy
-                )
-
-
 def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report an MLAG peer whose address is in no subnet of the interface that leads to it."""
     peer, local = str(statement.rest.get("mlag/peer", "")), str(statement.rest.get("mlag/local", ""))
@@ -239,11 +225,15 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _passing_sessions(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
     """Yield the external sessions with EVPN of an upper switch without a VTEP."""
-    ends_tunnels = any(path in _SOURCES or _VRF_VNI.fullmatch(path) for path in statement.rest)
-    if statement.place.tier in UPPER and not ends_tunnels:
+    if statement.place.tier in UPPER and not _ends_tunnels(statement):
         for key, values in external_sessions(statement):
             if "evpn" in str(sessions.stated[key].families).split(","):
                 yield key, values
+
+
+def _ends_tunnels(statement: Statement) -> bool:
+    """Return whether a switch has a VTEP, for the default routing instance or for a VRF."""
+    return any(path.endswith(_SOURCES) or VRF_VNI.fullmatch(path) for path in statement.rest)
 
 
 def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -269,6 +259,61 @@ def _changed_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Fin
         remedy = "Leave the next hop of EVPN routes unchanged."
         paths = (f"evpn/neighbor[{changed[0][1]}]/import", session_path(changed[0], "families"))
         yield finding_at(SEGMENT, statement.device, paths, message, "EVPN next hop", Severity.WARNING, remedy)
+
+
+def _own_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies by which a switch without a VTEP puts itself into EVPN routes as the next hop."""
+    if statement.place.tier not in UPPER or _ends_tunnels(statement):
+        return
+    for key, values in open_sessions(statement):
+        name = statement.rest.get(f"evpn/neighbor[{key[1]}]/export", values.get("export"))
+        for path, value in statement.facts_below(f"route_map[{name}]/").items():
+            if carries_evpn(sessions, key) and str(value).endswith(_ITSELF):
+                message = f"{statement.name}: {name} makes it the next hop of EVPN routes, and it has no VTEP"
+                remedy = "Leave the next hop of EVPN routes unchanged."
+                yield finding_at(
+                    SEGMENT,
+                    statement.device,
+                    path,
+                    message,
+                    "EVPN next hop",
+                    Severity.WARNING,
+                    remedy,
+                    word="self",
+                )
+                return
+
+
+_ITSELF = "set next-hop self"
+
+
+def _unreflected_routes(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report an upper switch without a VTEP whose sessions with EVPN are of its own AS, and reflect no route."""
+    if statement.place.tier not in UPPER or _ends_tunnels(statement):
+        return
+    carrying = [(key, values) for key, values in open_sessions(statement) if carries_evpn(sessions, key)]
+    inner = {key for key, _ in carrying} - {key for key, _ in external_sessions(statement)}
+    if len(inner) < _BETWEEN_TWO or len(inner) < len(carrying):
+        return
+    if not any("reflector_client" in values for _, values in carrying):
+        message = f"{statement.name} passes no EVPN route of one VTEP on to others: it reflects routes to no neighbor"
+        remedy = "Make the VTEPs clients of the route reflector."
+        paths = tuple(
+            session_path(carrying[0][0], leaf) for leaf in ("families", "remote_kind", "remote_asn")
+        )
+        yield finding_at(SEGMENT, statement.device, paths, message, "EVPN", Severity.WARNING, remedy)
+
+
+def _vteps_without_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch with VNIs and settings of EVPN whose sessions all leave EVPN out."""
+    if not any(not vrf for vrf, _ in sessions.stated) or statement.facts_below("evpn/neighbor["):
+        return
+    path = next((each for each in statement.rest if "evpn/setting[" in each), "")
+    segments = path and any(VNI.fullmatch(each) for each in statement.rest if each[0] in "ev")
+    if segments and not any(carries_evpn(sessions, key) for key in sessions.stated):
+        message = f"{statement.name} has VNIs, and no session carries EVPN: it learns of no other VTEP"
+        remedy = "Add the family EVPN to the sessions with the route reflectors or spines."
+        yield finding_at(SEGMENT, statement.device, path, message, "EVPN", Severity.WARNING, remedy)
 
 
 _BETWEEN_TWO = 2
@@ -401,37 +446,14 @@ def _describe(setting: SegmentSetting) -> str:
     return join_words(sorted(setting.values[0] | setting.values[1]), 2)
 
 
-def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
-    """Report a route distinguisher of two switches: of two routes that differ in nothing else, one is passed on."""
-    holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for name, summary in sorted(fabric.summaries.items()):
-        for value, path in summary.distinguishers:
-            holders[value].setdefault(name, path)
-    known: dict[str, frozenset[str]] = {}
-    for value, by_switch in sorted(holders.items()):
-        for names in joined_switches(fabric, by_switch, known) if len(by_switch) > 1 else ():
-            for name in names if len(names) > 1 else ():
-                other = next(each for each in names if each != name)
-                message = f"{name} has the route distinguisher {value}, which {other} has too: routes of one are lost"
-                remedy = "Give each switch route distinguishers of its own, for example with its loopback."
-                yield Report(
-                    SEGMENT,
-                    name,
-                    (by_switch[name],),
-                    message,
-                    "distinguisher twice",
-                    Severity.WARNING,
-                    remedy,
-                )
-
-
 RULES = (
     SwitchRule(SOURCE, ADDRESSES, (), _dead_sources),
     SwitchRule(SOURCE, ADDRESSES, (), _dead_peers),
-    SwitchRule(SEGMENT, ADDRESSES, (), _repeated_vnis),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _changed_next_hops),
+    SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _own_next_hops),
+    SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _unreflected_routes),
+    SwitchRule(SEGMENT, ADDRESSES, (Input.BGP,), _vteps_without_sessions),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _dropped_targets),
     SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
     FabricRule(SEGMENT, ADDRESSES, (), _compare_segments),
-    FabricRule(SEGMENT, ADDRESSES, (), _repeated_distinguishers),
 )

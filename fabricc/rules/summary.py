@@ -15,9 +15,10 @@ from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
+from fabricc.rules.duplicates import distinguishers
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
 from fabricc.rules.records import Attached, OuterSession, Pair, Summary
-from fabricc.rules.segments import distinguishers, segment_settings
+from fabricc.rules.segments import segment_settings
 from fabricc.rules.sessions import (
     UPPER,
     carries_evpn,

@@ -1,4 +1,4 @@
-"""Settings that keep BGP routes out of a switch: facts of FRR and of systems that run it."""
+"""Settings that keep BGP routes out of a switch, and which ones policies of VRFs let in and out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Set
+    from collections.abc import Callable, Collection, Iterable, Mapping, Set
 
     from fabricc.fabric.facts import Value
 
@@ -166,3 +166,29 @@ def maps_of_condition(leaf: str, value: Value) -> tuple[str, ...]:
     """Return the maps of a conditional announcement, `OWN exist-map OTHERS` of FRR."""
     words = str(value).split() if _ANNOUNCED_IF.fullmatch(leaf) else []
     return tuple(words[::2])
+
+
+GATEWAY_MAC = "setting[virtual-gateway-v4-mac]"
+"""The leaf of an interface of a VLAN whose virtual gateway has a MAC address of its own (Junos)."""
+_MEMBERS = "community_list["
+
+
+def targets_of_policy(
+    facts_below: Callable[[str], Mapping[str, Value]], name: str, way: str
+) -> tuple[frozenset[str], str]:
+    """Return the route targets that a policy of a VRF imports or sets, and the path of the first of them."""
+    found: dict[str, str] = {}
+    for path, value in facts_below(f"route_map[{name}]/").items():
+        words = str(value).split()
+        if words[0] == "permit" and way == "export" and "add_community" in words:
+            found |= {
+                each: path for each in words[words.index("add_community") + 1 :] if each.startswith(_TARGET)
+            }
+        elif words[0] == "permit" and "community_list" in words:
+            listed = f"{_MEMBERS}{words[words.index('community_list') + 1]}]"
+            members = str(facts_below(_MEMBERS).get(listed, "")).split(", ")
+            found |= {each: listed for each in members if each.startswith(_TARGET)}
+    return frozenset(found), next(iter(found.values()), "")
+
+
+_TARGET = "target:"
