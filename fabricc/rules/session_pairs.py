@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import field
-from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.harmful_settings import STRICT_ROLE
 from fabricc.back.nos.route_blocks import fact_of_waiting
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -21,7 +19,16 @@ from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Device, End, LinkPeer, scope_of, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
-from fabricc.rules.sessions import ONE_HOP, Key, Sessions, SessionValues, is_address, opposite_address
+from fabricc.rules.sessions import (
+    ONE_HOP,
+    Key,
+    Sessions,
+    SessionValues,
+    is_address,
+    is_within,
+    opposite_address,
+    roles_agree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -153,14 +160,7 @@ class SessionTable:
     def accepts_from(self, device: str, by: str) -> bool:
         """Return whether a device accepts sessions from another one's addresses without naming them."""
         ranges = self.sessions[device].listens
-        return any(_is_within(address, each) for each in ranges for address in self.sessions[by].addresses)
-
-
-def _is_within(address: str, network: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(network, strict=False)
-    except ValueError:
-        return False
+        return any(is_within(address, each) for each in ranges for address in self.sessions[by].addresses)
 
 
 _OWN = "bgp/asn"
@@ -179,7 +179,7 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
                 agree.add((other.device, other.key[0]))
             else:
                 disagree[other.device, other.key[0]] += 1
-            unlike = [*_differing_leaves(mine, its), *_connection_faults(mine, peer, other)]
+            unlike = [*_differing_leaves(mine, its), *_connection_faults(table, peer, other)]
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
@@ -211,7 +211,7 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
             if session_path(other.key, "local_asn") in devices[other.device].reading.facts:
                 yield _other_number(table, other, peer, devices)
         both = frozenset((peer, other))
-        if both not in reported or "source" in unlike:
+        if both not in reported or not {"source", "no source"}.isdisjoint(unlike):
             reported.add(both)
             yield from _differences(table, peer, other, unlike, devices)
 
@@ -270,7 +270,8 @@ def _own_number(table: SessionTable, device: Device, near: list[tuple[Peer, Peer
     who = join_words(list(dict.fromkeys(peer.device for peer, _ in near)), 2)
     remote = as_int(next(iter(named))) if len(named) == 1 else None
     other = "another" if remote is None else f"AS {remote}"
-    message = f"{device.name} has AS {asn}, and its neighbors {who} all name {other}: no session comes up"
+    verb = "its neighbors {} all name" if len(near) > 1 else "its neighbor {} names"
+    message = f"{device.name} has AS {asn}, and {verb.format(who)} {other}: no session comes up"
     scope = scope_of(key[0])
     paths = (session_path(key, "local_asn"), f"{scope}bgp/confederation", f"{scope}bgp/asn", "bgp/asn")
     return finding_at(
@@ -284,7 +285,10 @@ def _one_sided(
     vrf, neighbor = peer.key
     if table.accepts_from(other, peer.device):
         return
-    joined = table.groups[other] == table.groups[peer.device]
+    beside = (
+        bool(table.near(peer)) and neighbor not in table.shared
+    )  # its only owner is in a subnet of this end
+    joined = beside or table.groups[other] == table.groups[peer.device]
     if not table.sessions[other].runs_bgp and not (
         joined and neighbor not in table.shared and _may_run_bgp(devices[other], devices[peer.device])
     ):
@@ -353,30 +357,21 @@ def _differing_leaves(own: SessionValues, its: SessionValues) -> list[str]:
         "timers": own.timers != its.timers and None not in (*own.timers, *its.timers),
         "passive": own.passive and its.passive,
         "hops": own.multihop != its.multihop and own.bfd == its.bfd == "true",
-        "roles": not _roles_agree(own.role, its.role),
+        "roles": not roles_agree(own.role, its.role),
         "BFD waits": own.bfd_waits and its.bfd_waits and own.bfd == its.bfd == "true",
     }
     return [what for what, differs in unlike.items() if differs]
 
 
-_ROLES = {"provider": "customer", "customer": "provider", "rs-server": "rs-client", "rs-client": "rs-server",
-          "peer": "peer"}  # fmt: skip
-"""Role -> that of the other end (RFC 9234, section 4.1)."""
-
-
-def _roles_agree(own: str, its: str) -> bool:
-    """Return whether two ends may have these roles: a strict one requires that the other end has one too."""
-    if own and its:
-        return _ROLES.get(own.split()[0]) == its.split()[0]
-    return STRICT_ROLE not in f"{own} {its}"
-
-
-def _connection_faults(own: SessionValues, peer: Peer, other: Peer) -> list[str]:
+def _connection_faults(table: SessionTable, peer: Peer, other: Peer) -> list[str]:
     """Return whether this end connects from another address than the one that the other end names."""
-    named = other.key[1]
-    if peer.key[0] or not own.source or not is_address(named):
+    named, source = other.key[1], table.values_of(peer).source
+    if peer.key[0] or not is_address(named):
         return []  # in other routing instances, several subnets may join the two
-    return [] if named in own.source else ["source"]
+    if source:
+        return [] if named in source else ["source"]
+    between_loopbacks = not table.near(peer) and not table.near(other)
+    return ["no source"] if between_loopbacks and table.sessions[peer.device].numbered else []
 
 
 def _differences(
@@ -420,6 +415,9 @@ def _differences(
     if "source" in unlike:
         text = f"connects from {mine.source[0]}, {other.device} expects {other.key[1]}: no session comes up"
         yield finding(peer, ("update_source", "remote_asn"), text, "source", Severity.ERROR)
+    if "no source" in unlike:
+        text = f"has no source, so it comes from the address of a port, and {other.device} expects {other.key[1]}"
+        yield finding(peer, ("update_source", "remote_asn", "remote_kind"), text, "source", Severity.WARNING)
     if "roles" in unlike:
         one, who = (peer, other.device) if mine.role else (other, peer.device)
         text = f"has a role that {who} at the other end does not match: no session comes up"
@@ -438,11 +436,17 @@ def _differences(
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
         yield finding(one, ("bfd", "remote_asn"), text, "BFD", Severity.WARNING)
     if "timers" in unlike:
-        text = (
-            f"timers {_format_timers(mine)} s, {other.device} at the other end "
-            f"{_format_timers(its)} s: the shorter time counts"
-        )
-        yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
+        one, two = (other, peer) if _is_odd(table, other, peer, devices) else (peer, other)
+        timers = [_format_timers(table.values_of(each)) for each in (one, two)]
+        text = f"timers {timers[0]} s, {two.device} at the other end {timers[1]} s: the shorter time counts"
+        yield finding(one, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
+
+
+def _is_odd(table: SessionTable, one: Peer, other: Peer, devices: Mapping[str, Device]) -> bool:
+    """Return whether the timers of an end are the odd ones: the other end's are those of others, or defaults."""
+    agreeing = [table.agrees(each.device, each.key[0]) for each in (one, other)]
+    stated = [session_path(each.key, "hold_s") in devices[each.device].reading.facts for each in (one, other)]
+    return agreeing == [False, True] or (agreeing[0] == agreeing[1] and stated == [True, False])
 
 
 _ALIKE = "Set both ends of the session to the same value."

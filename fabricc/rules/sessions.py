@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import states_confederation_members
-from fabricc.back.nos.route_blocks import fact_of_waiting
+from fabricc.back.nos.harmful_settings import STRICT_ROLE
+from fabricc.back.nos.route_blocks import fact_of_waiting, sends_from_loopback
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
 from fabricc.facts.paths import first_key, split_list_path
@@ -84,6 +85,7 @@ class Sessions:
         runs_bgp: whether it runs BGP; `addresses`: all that it has.
         accords: of sessions over a subnet of two, a digest of the statements that the other end must match; see
             `_session_digest`.
+        numbered: whether its links have addresses, one of which a session without a source comes from.
     """
 
     runs_bgp: bool
@@ -92,6 +94,7 @@ class Sessions:
     listens: tuple[str, ...] = ()
     addresses: frozenset[str] = frozenset()
     accords: dict[Key, bytes] = field(default_factory=dict)
+    numbered: bool = False
 
 
 def sessions_of(statement: Statement) -> Sessions:
@@ -106,6 +109,12 @@ def sessions_of(statement: Statement) -> Sessions:
     listed = states_confederation_members(statement.device.system)
     carrying = {split_list_path(path, "evpn/neighbor")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
+    found.numbered = any(
+        not text.endswith(("/32", "/128"))
+        for port in statement.fars
+        for text in statement.addresses.get(statement.carrier(port), ())
+    )
+    usual = _LOOPBACKS[0] if sends_from_loopback(facts) else ""
     bfd_waits = bool(fact_of_waiting(facts))
     processes: dict[str, _Process] = {}
     for key, values in statement.sessions.items():
@@ -113,7 +122,7 @@ def sessions_of(statement: Statement) -> Sessions:
         scope = scope_of(vrf)
         if vrf not in processes:
             processes[vrf] = _Process(*[_process_value(facts, scope, leaf) for leaf in _Process._fields])
-        process = processes[vrf]
+        process, near = processes[vrf], by_address.get(neighbor) or _covering_port(neighbor, subnets)
         end = SessionValues(
             asn=_own_number(facts, scope, values, listed) if listed or not federated else None,
             remote=values.get("remote_asn", values.get("remote_kind")),
@@ -127,13 +136,13 @@ def sessions_of(statement: Statement) -> Sessions:
             ttl=not _ONE_HOP.isdisjoint(values) or process.ttl_security == "true",
             enabled=values.get("enabled") != "false",
             passive=not _WAITS.isdisjoint(values) and _waits_for_peer(values),
-            source=_source_addresses(statement, str(values.get("update_source", ""))),
+            source=_source_addresses(statement, str(values.get("update_source", "" if near else usual))),
             multihop=values.get("multihop", _NEAR_HOP) != _NEAR_HOP,
             role=str(values.get("setting[local-role]", "")),
             bfd_waits=bfd_waits,
         )
         found.stated[key] = alike.setdefault(end, end)
-        found.near[key] = by_address.get(neighbor) or _covering_port(neighbor, subnets)
+        found.near[key] = near
         own = opposite_address(neighbor)
         apart = own in found.addresses and neighbor not in found.addresses
         if apart and (accord := _session_digest(vrf, own, neighbor, end)):
@@ -254,6 +263,26 @@ def _covering_port(neighbor: str, subnets: list[tuple[IPv4Network | IPv6Network,
     return next((port for network, port in subnets if address in network), "")
 
 
+_ROLES = {"provider": "customer", "customer": "provider", "rs-server": "rs-client", "rs-client": "rs-server",
+          "peer": "peer"}  # fmt: skip
+"""Role -> that of the other end (RFC 9234, section 4.1)."""
+
+
+def roles_agree(own: str, its: str) -> bool:
+    """Return whether two ends may have these roles: a strict one requires that the other end has one too."""
+    if own and its:
+        return _ROLES.get(own.split()[0]) == its.split()[0]
+    return STRICT_ROLE not in f"{own} {its}"
+
+
+def is_within(address: str, network: str) -> bool:
+    """Return whether an address is in a network."""
+    try:
+        return ip_address(address) in ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
 class PackedSessions(Mapping[str, Sessions]):
     """The sessions of all devices, packed: both ends of a session are looked at soon after each other."""
 
@@ -297,14 +326,14 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 
 
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
-    """Return the external sessions over links to other switches that are known.
+    """Return the sessions over links to other switches that are known, also those within an AS.
 
     Where no link of a switch is known, its sessions without an address count, of which a fabric's switch has several,
     and those with one AS over several ports with a subnet of two: the files of the upper switches are elsewhere.
     """
 
     def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
-        every = external_sessions(one)
+        every = list(open_sessions(one))
         if not one.fars:
             bare = [(key, values) for key, values in every if not is_address(key[1])]
             return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)

@@ -25,6 +25,8 @@ AVOIDED = ("graceful-shutdown", "65535:0", "blackhole", "65535:666")
 """Communities by which the receivers of a route avoid it, or drop its packets (RFC 8326, RFC 7999)."""
 
 
+HIDING = ("no-advertise", "65535:65282", "no-export", "65535:65281", "local-AS", "local-as", "65535:65283")
+"""Communities by which the receivers of a route keep it to themselves, or to their own AS (RFC 1997)."""
 _UNINSTALLED = re.compile(r"\bset (?:table \d+|distance 255)\b")
 """What a clause sets so that no route that it permits is in the table of the switch (FRR user guide, "Route Maps")."""
 
@@ -33,6 +35,14 @@ def uninstalling_words(clause: str) -> str:
     """Return what a clause sets by which no route that it permits is installed, "" for nothing."""
     match = _UNINSTALLED.search(clause)
     return match[0] if match else ""
+
+
+_FROM_LOOPBACK = "platform/setting[default-address-selection]"
+
+
+def sends_from_loopback(facts: Mapping[str, Value]) -> bool:
+    """Return whether packets of sessions come from the loopback where no source is stated (Junos CLI reference)."""
+    return facts.get(_FROM_LOOPBACK) == "true"
 
 
 _FALLS_THROUGH = ("junos",)
