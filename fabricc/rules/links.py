@@ -62,7 +62,7 @@ _WHY = {
     "ospf_network": "routes over the link are not used",
     "ospf_hello": "the neighbors do not agree",
     "ospf_dead": "the neighbors do not agree",
-    "isis": "one end looks for no neighbor",
+    "isis": "the neighbors do not agree",
     "ospf_key": "the neighbors do not agree",
     "isis_level": "the neighbors do not agree",
     "isis_network": "the neighbors do not agree",
@@ -80,7 +80,8 @@ _ISIS_NETWORK = ("isis_setting[isis network]", "isis_setting[network]")
 _NAMES = {
     "ospf_hello": (*_HELLO, "ospf_area"), "ospf_dead": (*_DEAD, "ospf_area"),
     "ospf_key": (*_AUTHENTICATION, "ospf_area"),
-    "isis_level": (*_CIRCUIT, "isis"), "isis_network": (*_ISIS_NETWORK, "isis"), "marked": ("queue",),
+    "isis": ("isis_setting[password]", "isis"), "isis_level": (*_CIRCUIT, "isis"),
+    "isis_network": (*_ISIS_NETWORK, "isis"), "marked": ("queue",),
     "cable": ("headroom/cable_m",),
 }  # fmt: skip
 """Value -> the statements that it comes from, where their names differ: the first that is there counts."""
@@ -209,10 +210,12 @@ def _isis_values(statement: Statement, port: str) -> dict[str, str]:
         return next((str(each) for leaf in leaves if (each := statement.of(port, leaf)) is not None), "")
 
     levels = {stated(_CIRCUIT).removesuffix("-only"), str(statement.rest.get(f"isis[{process}]/level", ""))}
-    single = sorted(level.removesuffix("-only") for level in levels if level.removesuffix("-only") in _LEVELS)
-    level = {"isis": "on", **({"isis_level": " and ".join(dict.fromkeys(single))} if single else {})}
-    written = any(leaf in values for values in statement.ports.values() for leaf in _ISIS_NETWORK)
-    return {**level, "isis_network": stated(_ISIS_NETWORK) or "broadcast"} if written else level
+    single = sorted({level.removesuffix("-only") for level in levels}.intersection(_LEVELS))
+    level = {"isis": "on" if statement.of(port, _NAMES["isis"][0]) is None else "on with a password"}
+    if single:
+        title = str(statement.rest.get(f"isis[{process}]/net", "")) if single == ["level-1"] else ""
+        level["isis_level"] = " and ".join(single) + (f" of area {title[:-18]}" if title else "")
+    return {**level, "isis_network": stated(_ISIS_NETWORK) or "broadcast"}
 
 
 def _mtu_of(statement: Statement, port: str) -> Value | None:
@@ -354,6 +357,10 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
     if name == "points":
         every = {*str(mine).split(","), *str(other).split(",")}
         paths = (*(f"qos/dscp[{each}]/traffic_class" for each in sorted(every, key=int)), *paths)
+    if name == "isis_level" and leaf == "isis":  # what the process states
+        process = f"isis[{odd.device.reading.facts.get(odd.path(leaf))}]/"
+        apart = str(mine).partition(" of ")[0] == str(other).partition(" of ")[0]
+        paths = (f"{process}{'net' if apart else 'level'}", *paths)
     if name == "marked":
         lacking = [each for each in str(other).split(",") if each not in str(mine).split(",")]
         paths = (*(odd.path(f"queue[{each}]/ecn_min_bytes") for each in lacking), *paths)
