@@ -402,12 +402,14 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report AS numbers that a switch takes out of paths to others of the fabric, which have numbers of their own."""
     upper = statement.place.tier in UPPER
-    if statement.session_leaves.isdisjoint(_HIDING) or not _is_private(statement.rest.get("bgp/asn")):
+    if statement.session_leaves.isdisjoint(_HIDING):
         return
+    external = {key for key, _ in external_sessions(statement) if _is_private(sessions.stated[key].asn)}
     joined = {
         key: stated
         for key, stated in sessions_to_switches(statement, sessions)
-        if (_leads_down(statement, sessions, key) if upper else _is_private(stated.get("remote_asn")))
+        if key in external
+        and (_leads_down(statement, sessions, key) if upper else _is_private(stated.get("remote_asn")))
     }
     if upper and share_numbers(statement, sessions, joined):
         return  # switches that share a number get each other's routes by this alone
@@ -460,8 +462,7 @@ def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Fin
             maps.setdefault(name, {})[int(number)] = (path, str(value))
     used = [
         (key, str(stated[leaf]))
-        for key, stated in external_sessions(statement)
-        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
+        for key, stated in sessions_to_switches(statement, sessions)
         for leaf in ("import", "export")
         if leaf in stated
     ]
@@ -501,12 +502,8 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
     }
     keys = [
         key
-        for key, stated in external_sessions(statement)
-        if stated.get("import") in read
-        and stated.get("send_community") in unsent
-        and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
-        and far.known
-        and far.tier is not Tier.HOST
+        for key, stated in sessions_to_switches(statement, sessions)
+        if stated.get("import") in read and stated.get("send_community") in unsent
     ]
     if keys:
         who = join_words([neighbor for _, neighbor in keys], 2)
@@ -549,11 +546,8 @@ _EVERYTHING = re.compile(r"(?:0\.0\.0\.0/0|::/0)(?: ge 0)? le (?:32|128)")
 
 def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report imports from other switches whose prefix list permits every prefix."""
-    imports = {
-        str(stated.get("import"))
-        for key, stated in external_sessions(statement)
-        if (far := statement.fars.get(sessions.near.get(key, ""))) is not None and far.known
-    }
+    joined = sessions_to_switches(statement, sessions)
+    imports = {str(stated.get("import")) for _, stated in joined}
     entries = statement.facts_below("prefix_list[")
     exceptions = {path.partition("/")[0] for path, value in entries.items() if str(value).startswith("deny")}
     lists = {
@@ -562,6 +556,9 @@ def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         if path.partition("/")[0] not in exceptions and _EVERYTHING.fullmatch(str(value))
     }
     first = _first_lists(statement) if lists else {}
+    for (_, neighbor), stated in joined if lists else ():
+        first[f"the session with {neighbor}"] = [str(stated.get("prefix_list_in"))]
+        imports.add(f"the session with {neighbor}")
     for path, name in lists.items():
         used = [each for each, names in first.items() if name in names]
         if hit := next((each for each in used if each in imports), ""):

@@ -11,27 +11,25 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import route_blocks
+from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
-from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import sessions_to_switches
-from fabricc.rules.static_routes import DROPS, STATIC, find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
-    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Key, Sessions
 
 _WAYS = {
@@ -119,7 +117,10 @@ def _permits_none(statement: Statement, value: str, way: str, session: Mapping[s
     if kind == "access_list":
         return all(text.startswith("deny") for text in entries)
     permitted = [text for text in entries if not text.startswith("deny")]
-    return not permitted or (way == "in" and all(_is_own(statement, text) for text in permitted))
+    if way == "in":
+        return all(_is_own(statement, text) for text in permitted)
+    leaf = statement.place.tier is Tier.TOR  # which passes no routes of others on
+    return not permitted or (leaf and not any(_meets_own(statement, text) for text in permitted))
 
 
 def _is_own(statement: Statement, text: str) -> bool:
@@ -140,6 +141,25 @@ def _is_own(statement: Statement, text: str) -> bool:
         for each in (*aggregates, *loopbacks)
         if each.prefixlen
     )
+
+
+def _meets_own(statement: Statement, text: str) -> bool:
+    """Return whether an entry may permit a prefix that the switch has or states."""
+    try:
+        stated = _parse_network(text.partition(" ")[0])
+        mine = statement.remember(_meets_own, _all_own_networks)
+    except ValueError:
+        return True
+    return any(each.version == stated.version and each.overlaps(stated) for each in mine)
+
+
+def _all_own_networks(statement: Statement) -> list[IPv4Network | IPv6Network]:
+    """Return the networks of all addresses of a switch, and those that it announces."""
+    aggregates, loopbacks = _own_networks(statement)
+    texts = [text for texts in statement.addresses.values() for text in texts]
+    texts += [split_list_path(path, "bgp/network")[0] for path in statement.facts_below("bgp/network[")]
+    texts += [split_list_path(path, "static_route")[0] for path in statement.facts_below("static_route[")]
+    return [*aggregates, *loopbacks, *map(_parse_network, texts)]
 
 
 @lru_cache(1 << 10)
@@ -361,7 +381,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     imports = name in around.imports
     if kind == "interface":
         missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
-        if wanted.lower() in _LOOPBACKS and statement.addresses and not statement.facts_below("loopback/"):
+        inner = (statement.parse_name(port).kind is not PortKind.MANAGEMENT for port in statement.addresses)
+        if wanted.lower() in _LOOPBACKS and any(inner) and not statement.facts_below("loopback/"):
             return "the loopback has no address"
         if missing and _CONFIGURED.fullmatch(wanted) and statement.addresses:
             return "the switch has no such interface"
@@ -460,75 +481,10 @@ def _lists_of_other_families(statement: Statement, _: Sessions) -> Iterator[Find
 
 
 _LOOPBACKS = ("lo", "loopback0")
-_CONFIGURED = re.compile(r"[Ll]oopback[1-9]\d*")
-"""A loopback that exists if a line of EOS or NX-OS creates it."""
+_CONFIGURED = re.compile(r"[Ll]oopback[1-9]\d*|lo0\.[1-9]\d*")
+"""A loopback that exists if a line of EOS, NX-OS or Junos creates it."""
 _EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
 """Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
-
-
-def _foreign_networks(fabric: Switches) -> Iterator[Report]:
-    """Report networks that a ToR announces without a subnet or a route in them, while another ToR has some."""
-    if not any(len(owners) > 1 for owners in find_origins(fabric).values()):
-        return
-    subnets = fabric.subnets()
-    for block, owners in find_origins(fabric).items():
-        having = {
-            name
-            for name in owners
-            if name in subnets and any(block.covers(each.block) for each in subnets[name].of(name))
-        }
-        for name in sorted(owners - having) if having else ():
-            routes = fabric.summaries[name].routes
-            served = any(
-                (own := parse_block(prefix)) and block.covers(own) and via not in DROPS
-                for prefix, via, _ in routes
-            )
-            if fabric.summaries[name].tier is Tier.TOR and name in subnets and not served:
-                message = (
-                    f"{name} announces {block}, whose subnets are at {min(having)}: it takes their traffic"
-                )
-                remedy = "Remove the announcement."
-                paths = (f"bgp/network[{block}]", f"bgp/aggregate[{block}]")
-                yield Report(STATIC, name, paths, message, "foreign network", Severity.WARNING, remedy)
-
-
-def _wide_aggregates(fabric: Switches) -> Iterator[Report]:
-    """Report prefixes that a ToR announces for its hosts and in which other ToRs have hosts.
-
-    A ToR that announces a smaller prefix for its hosts may have the larger one for receivers outside; ToRs with a link
-    to each other, or with one subnet, may share a prefix.
-    """
-    around: dict[tuple[int, int], dict[int, set[str]]] = {}
-    for origin, names in find_origins(fabric).items():
-        around.setdefault((origin.family, origin.length), {}).setdefault(origin.first, set()).update(names)
-    mine = {
-        name: [block for text in each.attached.prefixes if (block := parse_block(text))]
-        for name, each in fabric.summaries.items()
-        if each.tier is Tier.TOR and each.attached is not None
-    }
-    found: dict[tuple[str, Block], str] = {}
-    for other, hosts in mine.items():
-        for host in hosts:
-            for (family, length), blocks in around.items():
-                if family == host.family and length < host.length:
-                    whole = host.shorten(length)
-                    for name in blocks.get(whole.first, set()) - {other}:
-                        found.setdefault((name, whole), other)
-    for (name, whole), other in sorted(found.items()):
-        own = [each for each in mine.get(name, ()) if whole.covers(each)]
-        smaller = [
-            each for text in fabric.summaries[name].prefixes if (each := parse_block(text)) and each != whole
-        ]
-        if not own or any(each.covers(host) for each in smaller for host in own):
-            continue
-        if other in fabric.linked(name) or not set(own).isdisjoint(mine[other]):
-            continue
-        message = (
-            f"{name} announces {whole} for its hosts, and hosts of {other} are in it: it takes their traffic"
-        )
-        remedy = "Announce the prefix of the own hosts alone."
-        paths = (f"bgp/aggregate[{whole}]", f"bgp/network[{whole}]")
-        yield Report(STATIC, name, paths, message, "wide aggregate", Severity.WARNING, remedy)
 
 
 RULES = (
@@ -540,6 +496,4 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_metrics),
-    FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
-    FabricRule(STATIC, POLICY, (Input.TIER,), _wide_aggregates),
 )

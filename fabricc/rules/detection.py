@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import harmful_settings, route_blocks
@@ -193,7 +194,40 @@ def _detections_of_ports(statement: Statement) -> dict[str, list[tuple[str, int]
     return found
 
 
+_INTERVAL = "bfd/interval_ms"
+_SHORTEST_MS = 50
+"""The least interval that switches offer for BFD in hardware; CPUs miss packets of shorter ones."""
+_LOST = 3
+
+
+def _odd_intervals(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report intervals of BFD that no switch keeps up with, and those that detect nothing before BGP does."""
+    stated = statement.facts_below(_INTERVAL)
+    holds = [
+        hold for each in sessions.stated.values() if each.bfd == "true" and (hold := as_int(each.timers[1]))
+    ]
+    for path, value in stated.items():
+        slowest = max(map(int, _NUMBERS.findall(str(value))), default=0) if path.endswith("]") else 0
+        why = ""
+        if isinstance(value, int) and 0 < value < _SHORTEST_MS:
+            why = f"{value} ms, which no CPU keeps up with: sessions end without a failure"
+        elif holds and slowest * _LOST >= min(holds) * 1000:
+            why = f"{slowest} ms, so it detects no failure before the hold time of {min(holds)} s does"
+        if why and not (path == _INTERVAL and len(stated) > 1):
+            message, remedy = (
+                f"{statement.name} sends BFD every {why}",
+                "Use an interval from 50 to 1,000 ms.",
+            )
+            yield finding_at(
+                TIMERS, statement.device, path, message, f"BFD interval {value}", Severity.WARNING, remedy
+            )
+
+
+_NUMBERS = re.compile(r"\d+")
+
+
 RULES = (
+    SwitchRule(TIMERS, BGP, (Input.BGP,), _odd_intervals),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
     SwitchRule(TIMERS, BGP, (Input.BGP,), _wrong_timers),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _shut_detection),

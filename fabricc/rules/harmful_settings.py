@@ -194,7 +194,8 @@ def _shortening_clauses(statement: Statement) -> list[str]:
 def _idle_switches(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch that is left in maintenance, or whose routes of BGP are never used."""
     device, remedy = statement.device, "End the maintenance, and remove the setting."
-    for path, value in statement.facts_below("bgp/").items():
+    stated = (each for begins in ("bgp/", "isis[", "ospf[") for each in statement.facts_below(begins).items())
+    for path, value in stated:
         if effect := harmful_settings.describe_idle_switch(path, value):
             message = f"{statement.name} {effect}"
             yield finding_at(IDLE, device, path, message, "idle switch", Severity.WARNING, remedy)

@@ -10,34 +10,26 @@ from collections import Counter
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, management
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, path_pattern, replace_keys, split_list_path
+from fabricc.facts.paths import first_key, path_pattern, replace_keys
 from fabricc.facts.statement import Statement, session_path
-from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import MISSING
-from fabricc.rules.announcements import POINTLESS, connected_maps
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.next_hops import NEXT_HOP
-from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
     INTERFACES,
     OTHER,
-    POLICY,
-    FabricRule,
     Input,
-    Report,
-    Switches,
     SwitchRule,
 )
-from fabricc.rules.sessions import sessions_to_switches
 from fabricc.rules.summary import SERVICES
 
 if TYPE_CHECKING:
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Sessions
 
 _PLACES = ("description", "families", "import", "export", "bfd")
@@ -151,6 +142,25 @@ def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Make it a routed port (`no switchport`), or remove the address."
         paths = [f"{PORT}{bridged[0]}]/{leaf}" for leaf in _ADDRESSES]
         yield finding_at(IDLE, statement.device, paths, message, "bridged", Severity.WARNING, remedy)
+
+
+_LEAST = re.compile(r"min(?:imum)?[-_]links")
+
+
+def _small_bundles(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report bundles that are up with more members than they have."""
+    if not any(map(_LEAST.search, statement.port_leaves)):
+        return
+    ports = statement.ports.values()
+    members = Counter(statement.parse_name(str(each["bundle"])).port for each in ports if "bundle" in each)
+    for port, values in statement.ports.items():
+        has = members[statement.parse_name(port).port]
+        leaf = next((each for each in values if _LEAST.search(each)), "")
+        if leaf and is_number(str(values[leaf])) and 0 < has < int(str(values[leaf])):
+            message = f"{statement.name} {port}: needs {values[leaf]} members and has {has}: it stays down"
+            remedy = "Require no more members than the bundle has."
+            path = f"{PORT}{port}]/{leaf}"
+            yield finding_at(IDLE, statement.device, path, message, "small bundle", Severity.WARNING, remedy)
 
 
 def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -272,10 +282,11 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 MISSING, statement.device, source, message, f"no {service}", Severity.WARNING, remedy
             )
+    gateway = str(statement.rest.get(_GATEWAY, ""))
     if (
-        _ADDRESS not in statement.rest
-        and _GATEWAY in statement.rest
-        and (sources or _ADDRESS in statement.device.reading.lines)
+        gateway
+        and _ADDRESS not in statement.rest
+        and (sources or _ADDRESS in statement.device.reading.lines or _states_management(statement))
     ):
         message = f"{statement.name}: management has a gateway, and its port has no address"
         remedy = "Set the address of the management port."
@@ -284,18 +295,13 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
         subnet = ip_interface(str(statement.rest.get(_ADDRESS, ""))).network
     except ValueError:
         return
-    gateway = statement.rest.get(_GATEWAY)
-    if gateway is not None:
+    if gateway:
         try:
-            address = ip_address(str(gateway))
+            address = ip_address(gateway)
             outside = address not in subnet or (subnet.num_addresses > _PAIR and address == subnet[0])
         except ValueError:
             return
-        if (
-            outside
-            and ip_address(str(gateway)).version == subnet.version
-            and subnet.prefixlen < subnet.max_prefixlen
-        ):
+        if outside and address.version == subnet.version and subnet.prefixlen < subnet.max_prefixlen:
             message = f"{statement.name}: the gateway of management {gateway} is no host of {subnet}"
             remedy = "Name a gateway in the subnet of the management port."
             small = subnet.prefixlen >= _SMALL and subnet.version == _IPV4
@@ -319,6 +325,14 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                     remedy,
                 )
                 return
+
+
+def _states_management(statement: Statement) -> bool:
+    """Return whether the files of a switch would show the address of its management port, however it gets one."""
+    ports = (port for port, values in statement.ports.items() if any("dhcp" in leaf for leaf in values))
+    return defaults.states_addresses_in_one_file(statement.device.system) and not any(
+        statement.parse_name(port).kind is PortKind.MANAGEMENT for port in ports
+    )
 
 
 def _misplaced_defaults(statement: Statement, subnet: object) -> list[str]:
@@ -362,105 +376,24 @@ _SSH = "management/ssh"
 
 
 def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that SSH is shut in the default VRF and enabled in no other one."""
+    """Report that SSH is shut in the default VRF and enabled in no other one, or that NETCONF alone is stated."""
+    message, remedy = "", "Enable SSH in the VRF of the management port."
+    unread = (text for _, _, text in statement.device.unknown)
     if statement.rest.get(f"{_SSH}[default]") == "off" and _SSH not in statement.rest:
-        shut = [*statement.facts_below(f"{_SSH}[")]
         message = f"{statement.name} shuts SSH in every VRF, so nobody logs in with it"
-        remedy = "Enable SSH in the VRF of the management port."
-        yield finding_at(MISSING, statement.device, shut[::-1], message, "no login", Severity.WARNING, remedy)
-
-
-def _strange_imports(fabric: Switches) -> Iterator[Report]:
-    """Report imports from upper switches that permit prefixes of no other switch of the folder alone."""
-    named = {
-        parse_block(each)
-        for mine in fabric.summaries.values()
-        for _, _, texts in mine.accepts
-        for each in texts
-    }
-    if fabric.planned or not named:
-        return
-    theirs: dict[str, set[Block]] = {}
-    for name, summary in fabric.summaries.items():
-        texts = (*summary.loopbacks, *summary.prefixes, *(prefix for prefix, _, _ in summary.routes))
-        theirs[name] = {block for each in texts if (block := parse_block(each))}
-        if mine := fabric.subnets().get(name):
-            theirs[name] |= {each.block for each in mine.of(name)}
-    for name, summary in fabric.summaries.items():
-        for policy, path, texts in summary.accepts:
-            blocks = [block for each in texts if (block := parse_block(each))]
-            others = (block for other, found in theirs.items() if other != name for block in found)
-            if any(fabric.owners(each.partition("/")[0]) for each in texts):
-                continue
-            if len(blocks) == len(texts) and not any(
-                each.family == other.family and (each.covers(other) or other.covers(each))
-                for other in others
-                for each in blocks
-            ):
-                message = (
-                    f"{name}: the import policy {policy} permits {texts[0]} alone, which no other switch has"
-                )
-                remedy = "Permit the prefixes of the fabric in the policy."
-                yield Report(REFUSED, name, (path,), message, "strange import", Severity.WARNING, remedy)
-
-
-def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies of sessions with other switches that permit every route before their other clauses."""
-    joined = sessions_to_switches(statement, sessions)
-    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
-    used |= connected_maps(statement) if joined else set()
-    maps: dict[str, list[tuple[int, str]]] = {}
-    for path, value in statement.facts_below("route_map[").items():
-        name, place = split_list_path(path, "route_map")
-        if name in used and is_number(place):
-            maps.setdefault(name, []).append((int(place), str(value)))
-    for name, clauses in maps.items():
-        ordered = sorted(clauses)
-        for at, (number, text) in enumerate(ordered):
-            last = next((after for after, other in ordered[at + 1 :] if other != "permit"), None)
-            if text == "permit" and last is not None:
-                message = f"{statement.name}: clause {name} {number} permits every route: clause {last} is not reached"
-                remedy = "Remove the clause, or move it behind the others."
-                path = f"route_map[{name}]/{number}"
-                yield finding_at(
-                    POINTLESS, statement.device, path, message, "unreached", Severity.WARNING, remedy
-                )
-                break
-
-
-def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies that permit every route on a switch that requires policies and has a prefix list without use."""
-    if statement.rest.get("bgp/requires_policy") != "true":
-        return
-    lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
-    joined = sessions_to_switches(statement, sessions) if lists else []
-    imports = {str(stated.get(way)) for _, stated in joined for way in ("import", "export")}
-    imports |= connected_maps(statement) if joined else set()
-    clauses = statement.facts_below("route_map[") if imports else {}
-    bare = {path: first_key(path) for path, value in clauses.items() if value == "permit"}
-    if not imports.intersection(bare.values()):
-        return
-    values = [value for path, value in statement.rest.items() if path[0] != "p"]
-    values += [value for says in statement.sessions.values() for value in says.values()]
-    unused = sorted(lists.difference(*(str(value).replace(",", " ").split() for value in values)))
-    for path in bare if unused else ():
-        name, number = split_list_path(path, "route_map")
-        if name in imports and is_number(number):
-            message = f"{statement.name}: {name} permits every route, and nothing uses {unused[0]}"
-            remedy = "Match the list in the clause, or remove the list."
-            yield finding_at(
-                POINTLESS, statement.device, path, message, "unbound list", Severity.WARNING, remedy
-            )
+    elif path := management.path_without_login(statement.rest, unread):
+        message = f"{statement.name} enables NETCONF and no SSH, so nobody logs in"
+    if message:
+        paths = [*statement.facts_below(f"{_SSH}[")][::-1] or path
+        yield finding_at(MISSING, statement.device, paths, message, "no login", Severity.WARNING, remedy)
 
 
 RULES = (
-    FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unreached_clauses),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unbound_lists),
     SwitchRule(IDLE, BGP, (Input.BGP,), _missing_numbers),
     SwitchRule(IDLE, BGP, (Input.BGP,), _external_in_internal),
     SwitchRule(IDLE, INTERFACES, (), _bridged_addresses),
     SwitchRule(IDLE, INTERFACES, (), _missing_parts),
+    SwitchRule(IDLE, INTERFACES, (), _small_bundles),
     SwitchRule(IDLE, ADDRESSES, (), _alone_on_their_subnet),
     SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
     SwitchRule(MISSING, OTHER, (), _closed_access),

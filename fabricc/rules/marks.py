@@ -1,4 +1,4 @@
-"""Find policies that permit every route, omit a loopback, or treat communities in another way than meant."""
+"""Find policies of sessions that permit every route or strange ones, omit a loopback, or turn communities around."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Tier
+from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import POINTLESS, connected_maps
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.harmful_settings import parse_network
 from fabricc.rules.routing import POLICY as REFUSED
-from fabricc.rules.rule import POLICY, Input, SwitchRule
+from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import sessions_to_switches
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Key, Sessions
 
 _SHUTDOWN = "65535:0"
@@ -66,6 +68,25 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         if name in used["import"] and "community_list" in words:
             yield from _turned_import(statement, path, name, words, lists)
         added = _added_communities(words)
+        hidden = next((each for each in added if each in route_blocks.HIDING), "")
+        if (
+            hidden
+            and name in used["export"]
+            and statement.place.tier is Tier.TOR
+            and _CHOSEN.isdisjoint(words)
+        ):
+            message = f"{statement.name}: {name} sets {hidden}: the switches above do not pass its routes on"
+            remedy = "Remove the community from the policy."
+            yield finding_at(
+                POINTLESS,
+                statement.device,
+                path,
+                message,
+                "hidden routes",
+                Severity.WARNING,
+                remedy,
+                word=hidden,
+            )
         if (
             name in used["export"]
             and _CHOSEN.isdisjoint(words)
@@ -212,6 +233,35 @@ def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Find
         )
 
 
+def _rejected_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions with other switches that reject the loopback, which a clause of its own names."""
+    maps = {str(values.get("export")) for _, values in sessions_to_switches(statement, sessions)}
+    for path, value in statement.facts_below("route_map[").items() if maps else ():
+        name, number = split_list_path(path, "route_map")
+        match = _REJECTED.fullmatch(str(value))
+        if match and name in maps and is_number(number):
+            message = (
+                f"{statement.name}: clause {name} {number} rejects the loopback {match[1]}: nobody reaches it"
+            )
+            remedy = "Permit the loopback in the clause."
+            yield finding_at(
+                POINTLESS,
+                statement.device,
+                path,
+                message,
+                "rejected loopback",
+                Severity.WARNING,
+                remedy,
+                word="reject",
+            )
+
+
+_REJECTED = re.compile(
+    r"(?:deny|permit(?=.* continue$)) match interface (lo\S*|[Ll]oopback\d+)(?: continue)?"
+)
+"""A clause about the loopback alone that denies its routes, or decides nothing about them."""
+
+
 def _listed_prefixes(statement: Statement, maps: set[str]) -> tuple[dict[str, str], bool]:
     """Return the entries of the lists by which policies permit, and whether each of their clauses has a list."""
     found, whole = dict[str, str](), True
@@ -288,7 +338,94 @@ _CONDITIONS = frozenset({
 """Words of a clause that does not decide about every route."""
 
 
+def _strange_imports(fabric: Switches) -> Iterator[Report]:
+    """Report imports from upper switches that permit prefixes of no other switch of the folder alone."""
+    named = {
+        parse_block(each)
+        for mine in fabric.summaries.values()
+        for _, _, texts in mine.accepts
+        for each in texts
+    }
+    if fabric.planned or not named:
+        return
+    theirs: dict[str, set[Block]] = {}
+    for name, summary in fabric.summaries.items():
+        texts = (*summary.loopbacks, *summary.prefixes, *(prefix for prefix, _, _ in summary.routes))
+        theirs[name] = {block for each in texts if (block := parse_block(each))}
+        if mine := fabric.subnets().get(name):
+            theirs[name] |= {each.block for each in mine.of(name)}
+    for name, summary in fabric.summaries.items():
+        for policy, path, texts in summary.accepts:
+            blocks = [block for each in texts if (block := parse_block(each))]
+            others = (block for other, found in theirs.items() if other != name for block in found)
+            if any(fabric.owners(each.partition("/")[0]) for each in texts):
+                continue
+            if len(blocks) == len(texts) and not any(
+                each.family == other.family and (each.covers(other) or other.covers(each))
+                for other in others
+                for each in blocks
+            ):
+                message = (
+                    f"{name}: the import policy {policy} permits {texts[0]} alone, which no other switch has"
+                )
+                remedy = "Permit the prefixes of the fabric in the policy."
+                yield Report(REFUSED, name, (path,), message, "strange import", Severity.WARNING, remedy)
+
+
+def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies of sessions with other switches that permit every route before their other clauses."""
+    joined = sessions_to_switches(statement, sessions)
+    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    used |= connected_maps(statement) if joined else set()
+    maps: dict[str, list[tuple[int, str]]] = {}
+    for path, value in statement.facts_below("route_map[").items():
+        name, place = split_list_path(path, "route_map")
+        if name in used and is_number(place):
+            maps.setdefault(name, []).append((int(place), str(value)))
+    for name, clauses in maps.items():
+        ordered = sorted(clauses)
+        for at, (number, text) in enumerate(ordered):
+            last = next((after for after, other in ordered[at + 1 :] if other != "permit"), None)
+            if text == "permit" and last is not None:
+                message = f"{statement.name}: clause {name} {number} permits every route: clause {last} is not reached"
+                remedy = "Remove the clause, or move it behind the others."
+                path = f"route_map[{name}]/{number}"
+                yield finding_at(
+                    POINTLESS, statement.device, path, message, "unreached", Severity.WARNING, remedy
+                )
+                break
+
+
+def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report policies that permit every route on a switch that requires policies and has a prefix list without use."""
+    if statement.rest.get("bgp/requires_policy") != "true":
+        return
+    lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
+    joined = sessions_to_switches(statement, sessions) if lists else []
+    imports = {str(stated.get(way)) for _, stated in joined for way in ("import", "export")}
+    imports |= connected_maps(statement) if joined else set()
+    clauses = statement.facts_below("route_map[") if imports else {}
+    bare = {path: first_key(path) for path, value in clauses.items() if value == "permit"}
+    if not imports.intersection(bare.values()):
+        return
+    values = [value for path, value in statement.rest.items() if path[0] != "p"]
+    values += [value for says in statement.sessions.values() for value in says.values()]
+    unused = sorted(lists.difference(*(str(value).replace(",", " ").split() for value in values)))
+    for path in bare if unused else ():
+        name, number = split_list_path(path, "route_map")
+        if name in imports and is_number(number):
+            message = f"{statement.name}: {name} permits every route, and nothing uses {unused[0]}"
+            remedy = "Match the list in the clause, or remove the list."
+            yield finding_at(
+                POINTLESS, statement.device, path, message, "unbound list", Severity.WARNING, remedy
+            )
+
+
 RULES = (
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _rejected_loopbacks),
+    FabricRule(REFUSED, POLICY, (Input.TIER,), _strange_imports),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unreached_clauses),
+    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unbound_lists),
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _open_policies),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_exports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _absent_loopbacks),

@@ -65,7 +65,9 @@ def find_outliers(
         if mine != value and path not in alone and not _whole_map(statement, path):
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""
-            where = OutlierPlace([path, *beside], like, _odd_word(mine, value))
+            parts = [f"{path}[{each}]" for each in str(mine).split(",") if each != str(value)]
+            odd = [each for each in parts if each in statement.rest]  # each of several values has a line
+            where = OutlierPlace([*odd, path, *beside], like, _odd_word(mine, value))
             one = _outlier_finding(
                 statement,
                 where,

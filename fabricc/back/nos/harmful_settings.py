@@ -293,6 +293,13 @@ _IDLE_SWITCH = (
         re.compile(r"255( .*)?"),
         "gives routes of BGP the distance 255, so it uses none",
     ),
+    (
+        re.compile(
+            r"(?:isis|ospf)\[[^]]+\]/setting\[(?:set-overload-bit|overload|max-metric(?: router-lsa)?)\]"
+        ),
+        re.compile(r"(?!false|off|.*\b(?:on-startup|timeout|wait)).*"),
+        "says that it is overloaded: no traffic passes through it",
+    ),
 )
 """Nexus 9000 NX-OS unicast guide, `isolate`, and Arista EOS user manual, `distance bgp`."""
 _LINES = ((re.compile(r"quiesce|system mode maintenance"), "is in maintenance: its neighbors avoid it"),)

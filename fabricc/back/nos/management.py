@@ -11,7 +11,7 @@ from fabricc.fabric.facts import Facts, Reading, Value, format_boolean
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     PlacedValue = tuple[Value, int]
 
@@ -116,6 +116,16 @@ def serves_transport(nos: str, facts: Facts, transport: str) -> bool:
     if known is None:
         return True
     return transport in known and (not known[transport] or known[transport] in facts)
+
+
+_NETCONF, _LOGINS = "platform/netconf", ("platform/ssh", "platform/root_login", "management/telnet")
+_SSH_LINE = "system services ssh"
+
+
+def path_without_login(facts: Facts, unread: Iterable[str]) -> str:
+    """Return the path of NETCONF on a switch of Junos on which nobody logs in: SSH is off without a statement."""
+    stated = any(path.startswith(_LOGINS) for path in facts) or any(_SSH_LINE in text for text in unread)
+    return _NETCONF if _NETCONF in facts and not stated else ""
 
 
 _OPEN = re.compile(
