@@ -10,7 +10,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
+from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import NOWHERE, Device, End, LinkPeer, Place
+from fabricc.rules.sessions import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,10 +84,34 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
     return fars
 
 
+def unlinked_fabric(found: FoundFabric) -> list[str]:
+    """Return the switches of one fabric in a folder without any known link: each has sessions over several bare ports.
+
+    Files of one switch, such as those of several releases, have its name several times.
+    """
+    if found.links:
+        return []
+    names = {}
+    for name, device in found.devices.items():
+        ports = {
+            split_list_path(path, "bgp/neighbor")[0]
+            for path in device.reading.facts
+            if path.startswith(_SESSION)
+        }
+        if sum(not is_address(port) for port in ports) >= _SEVERAL:
+            names[name] = device.reading.facts.get("system/hostname", name)
+    return [*names] if len({*names.values()}) == len(names) else []
+
+
+_SESSION, _SEVERAL = "bgp/neighbor[", 2
+
+
 def neighbors_of(found: FoundFabric) -> dict[str, set[str]]:
     """Return the devices of links -> the devices at the other ends."""
     linked: dict[str, set[str]] = {}
     for link in found.links:
         for near, far in link.ways:
             linked.setdefault(near.device, set()).add(far.device)
+    together = set(unlinked_fabric(found))
+    linked |= {name: together - {name} for name in together}
     return linked

@@ -188,13 +188,14 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
     carried: dict[str, set[str]] = {}
     first: dict[str, Key] = {}
     stated = any(session.families for session in sessions.stated.values())
+    joined = {key for key, _ in sessions_to_switches(statement, sessions)}
     for key, session in sessions.stated.items():
-        port = sessions.near.get(key, "")
+        port = sessions.near.get(key, "") or key[1]
         if (
             session.enabled
             and not key[0]
             and (stated or session.families is not None)
-            and _leads_to_switch(statement, port)
+            and (key in joined or _leads_to_switch(statement, port))
         ):
             first.setdefault(port, key)
             carried.setdefault(port, set()).update(str(session.families or "").split(","))

@@ -72,7 +72,7 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     leaves = {
         leaf
         for leaf in ("import", "export", "next_hop")
-        if all(f"{name}/{leaf}" in statement.rest for name in neighbors)
+        if neighbors and all(f"{name}/{leaf}" in statement.rest for name in neighbors)
     }
     leaves |= {path for path, value in _TUNNEL_LEAVES.items() if statement.rest.get(path) == value}
     if all(_is_filtered(statement, path) for path in _CONNECTED if path in statement.rest):

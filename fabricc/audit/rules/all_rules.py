@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of
+from fabricc.audit.model import Evidence, FoundFabric, Link, fars_of, neighbors_of, unlinked_fabric
 from fabricc.audit.places import network_of_fact, networks_by_switch, switch_parts
 from fabricc.audit.rules import invariant_rules
 from fabricc.audit.rules.invariant_rules import Designs, Proof, ProvedSwitch, RuleProgress
@@ -350,6 +350,8 @@ def groups_of(found: FoundFabric) -> dict[str, str]:
     for link in found.links:
         if link.a.device in above and link.b.device in above:
             above[root(link.a.device)] = root(link.b.device)
+    for name in (together := unlinked_fabric(found)):
+        above[root(name)] = root(together[0])
     return {name: root(name) for name in above}
 
 

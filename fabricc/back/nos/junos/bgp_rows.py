@@ -291,7 +291,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
             numbers = [whole.values.get(each, _UNSTATED)[0] for each in ("remote_asn", "local_asn")]
             if (
                 own.values.get("type", _UNSTATED)[0] == "internal"
-                and None not in numbers
+                and all(numbers)
                 and numbers[0] != numbers[1]
             ):
                 why = (
