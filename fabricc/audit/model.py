@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.defaults import states_addresses_in_one_file
 from fabricc.base.values import dataclass
 from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import NOWHERE, Device, End, LinkPeer, Place
@@ -87,12 +88,14 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
 def unlinked_fabric(found: FoundFabric) -> list[str]:
     """Return the switches of one fabric in a folder without any known link: each has sessions over several bare ports.
 
-    Files of one switch, such as those of several releases, have its name several times.
+    Their addresses are in another file. Files of one switch, such as those of several releases, have its name.
     """
     if found.links:
         return []
     names = {}
     for name, device in found.devices.items():
+        if states_addresses_in_one_file(device.system):
+            continue
         ports = {
             split_list_path(path, "bgp/neighbor")[0]
             for path in device.reading.facts

@@ -283,11 +283,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 MISSING, statement.device, source, message, f"no {service}", Severity.WARNING, remedy
             )
     gateway = str(statement.rest.get(_GATEWAY, ""))
-    if (
-        gateway
-        and _ADDRESS not in statement.rest
-        and (sources or _ADDRESS in statement.device.reading.lines or _states_management(statement))
-    ):
+    if gateway and _ADDRESS not in statement.rest and (sources or _ADDRESS in statement.device.reading.lines):
         message = f"{statement.name}: management has a gateway, and its port has no address"
         remedy = "Set the address of the management port."
         yield finding_at(MISSING, statement.device, _GATEWAY, message, "no address", Severity.WARNING, remedy)
@@ -325,14 +321,6 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                     remedy,
                 )
                 return
-
-
-def _states_management(statement: Statement) -> bool:
-    """Return whether the files of a switch would show the address of its management port, however it gets one."""
-    ports = (port for port, values in statement.ports.items() if any("dhcp" in leaf for leaf in values))
-    return defaults.states_addresses_in_one_file(statement.device.system) and not any(
-        statement.parse_name(port).kind is PortKind.MANAGEMENT for port in ports
-    )
 
 
 def _misplaced_defaults(statement: Statement, subnet: object) -> list[str]:

@@ -69,12 +69,7 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield from _turned_import(statement, path, name, words, lists)
         added = _added_communities(words)
         hidden = next((each for each in added if each in route_blocks.HIDING), "")
-        if (
-            hidden
-            and name in used["export"]
-            and statement.place.tier is Tier.TOR
-            and _CHOSEN.isdisjoint(words)
-        ):
+        if hidden and name in used["export"] and _hides_everything(statement, name):
             message = f"{statement.name}: {name} sets {hidden}: the switches above do not pass its routes on"
             remedy = "Remove the community from the policy."
             yield finding_at(
@@ -101,6 +96,14 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield finding_at(
                 POINTLESS, statement.device, path, message, "avoided routes", Severity.WARNING, remedy, word=mark
             )  # fmt: skip
+
+
+def _hides_everything(statement: Statement, name: str) -> bool:
+    """Return whether all that a policy of a ToR permits has a community by which receivers keep it to themselves."""
+    clauses = (str(value).split() for value in statement.facts_below(f"route_map[{name}]/").values())
+    permits = [_added_communities(words) for words in clauses if words[0] == "permit"]
+    hidden = all(not set(route_blocks.HIDING).isdisjoint(added) for added in permits)
+    return statement.place.tier is Tier.TOR and hidden
 
 
 def _is_drained(statement: Statement, exports: Collection[str]) -> bool:

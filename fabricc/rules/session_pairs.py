@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.route_blocks import fact_of_waiting
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Device, End, LinkPeer, scope_of, session_path
@@ -285,10 +286,11 @@ def _one_sided(
     vrf, neighbor = peer.key
     if table.accepts_from(other, peer.device):
         return
-    beside = (
-        bool(table.near(peer)) and neighbor not in table.shared
-    )  # its only owner is in a subnet of this end
-    joined = beside or table.groups[other] == table.groups[peer.device]
+    joined = table.groups[other] == table.groups[peer.device]
+    if not joined and neighbor not in table.shared:  # no link is known where more than two are in one subnet
+        facts = devices[peer.device].reading.facts
+        length = str(facts.get(f"interface[{table.near(peer)}]/ipv4", "")).partition("/")[2]
+        joined = is_number(length) and int(length) < _LINK
     if not table.sessions[other].runs_bgp and not (
         joined and neighbor not in table.shared and _may_run_bgp(devices[other], devices[peer.device])
     ):
@@ -306,6 +308,8 @@ def _one_sided(
     yield found
 
 
+_LINK = 30
+"""The length of the largest subnet of a link between two switches (IPv4)."""
 _NEIGHBOR = re.compile(r"\bn\w*r (\S+?)(?=[;\s]|$)")
 _INACTIVE = "inactive: "
 

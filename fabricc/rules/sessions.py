@@ -335,7 +335,7 @@ def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple
     def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
         every = list(open_sessions(one))
         if not one.fars:
-            bare = [(key, values) for key, values in every if not is_address(key[1])]
+            bare = [(key, values) for key, values in every if not is_address(key[1]) and "/" not in key[1]]
             return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)
         return [
             (key, values)

@@ -461,6 +461,8 @@ def _finish_management(document: Document) -> None:
         line = max([route.line, *(line for _, line in route.table("via").values())])
         if len(routes) == 1 or (":" in str(prefix)) is inet6:
             document.put("management/gateway", ",".join(map(str, route.table("via"))), line)
+            if "management/address" not in facts and not any(path.endswith("]/dhcp") for path in facts):
+                document.put("unread[management gateway]", "the management port has no address", line)
         else:
             hops = ",".join(map(str, route.table("via")))
             document.put(f"vrf[{words.MANAGEMENT_INSTANCE}]/static_route[{prefix}]", hops, line)
