@@ -372,3 +372,49 @@ def test_removed_lines_that_others_need_have_a_fact() -> None:
     ports = text[text.index("    et-0/0/1:1 {") : text.index("    et-0/0/2 {")]
     facts = JUNOS.read({FILE: text.replace(ports, ports + ports, 1)}).facts
     assert "unread[second block interfaces et-0/0/1:1]" in facts
+
+
+OVERLAY = """\
+set interfaces ge-0/0/3 ether-options 802.3ad ae0
+set interfaces ae0 esi auto-derive lacp-pe-system-id-and-admin-key
+set interfaces ae0 aggregated-ether-options lacp active
+set interfaces ae0 unit 0 family ethernet-switching vlan members V10
+set interfaces irb unit 10 family inet address 10.10.10.3/24
+set interfaces lo0 unit 1 family inet address 10.1.0.3/32
+set interfaces lo0 unit 2 family inet address 10.1.1.3/32
+set routing-instances EVPN instance-type mac-vrf
+set routing-instances EVPN protocols evpn encapsulation vxlan
+set routing-instances EVPN protocols evpn extended-vni-list 10010
+set routing-instances EVPN vtep-source-interface lo0.1
+set routing-instances EVPN vrf-target target:65000:1
+set routing-instances EVPN vlans V10 vlan-id 10
+set routing-instances EVPN vlans V10 l3-interface irb.10
+set routing-instances EVPN vlans V10 vxlan vni 10010
+set routing-instances RED instance-type vrf
+set routing-instances RED interface lo0.2
+set routing-instances RED vrf-target target:65000:2
+set protocols bgp group U type external
+set protocols bgp group U local-as 65003
+set protocols bgp group U neighbor 10.1.4.0 peer-as 65001
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "paths"),
+    [
+        ("", "", set()),
+        ("vni 10010", "vni 10011", {"unread[VNI 10011]", "unread[VNI 10010 of EVPN]"}),
+        ("set routing-instances EVPN vtep-source-interface lo0.1\n", "", {"unread[EVPN]"}),
+        ("encapsulation vxlan", "encapsulation mpls", {"unread[EVPN with VNIs]"}),
+        ("EVPN vrf-target target", "EVPN vrf-target import target", {"unread[VRF EVPN]"}),
+        ("l3-interface irb.10", "l3-interface irb.11", {"unread[irb.11 of VLAN V10]", "unread[irb.10]"}),
+        ("802.3ad ae0", "802.3ad ae1", {"unread[ae0]"}),
+        ("set interfaces ae0 aggregated-ether-options lacp active\n", "", {"unread[esi of ae0]"}),
+        ("type external", "type internal", {"unread[type internal of group U]"}),
+    ],
+)
+def test_an_overlay_without_effect_has_a_fact(old: str, new: str, paths: set[str]) -> None:
+    assert old in OVERLAY
+    facts = JUNOS.read({FILE: OVERLAY.replace(old, new, 1)}).facts
+    assert {path for path in facts if path.startswith("unread[")} == paths
+    assert facts["loopback/ipv4"] == "10.1.0.3/32"
