@@ -194,7 +194,8 @@ def _shortening_clauses(statement: Statement) -> list[str]:
 def _idle_switches(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch that is left in maintenance, or whose routes of BGP are never used."""
     device, remedy = statement.device, "End the maintenance, and remove the setting."
-    stated = (each for begins in ("bgp/", "isis[", "ospf[") for each in statement.facts_below(begins).items())
+    about = ("bgp/", "isis[", "ospf[") if statement.fars else ("bgp/",)
+    stated = (each for begins in about for each in statement.facts_below(begins).items())
     for path, value in stated:
         if effect := harmful_settings.describe_idle_switch(path, value):
             message = f"{statement.name} {effect}"

@@ -320,7 +320,7 @@ _NXOS_LOG = re.compile(r"\s*logging server \S+ [012](?: .*)?")
 
 def describe_idle_switch(path: str, value: object) -> str:
     """Return how a fact keeps a switch from its traffic, "" for any other fact."""
-    for form, text, effect in _IDLE_SWITCH if path.startswith("bgp/") else ():
+    for form, text, effect in _IDLE_SWITCH:
         if form.fullmatch(path) and text.fullmatch(str(value)):
             return effect
     return ""
