@@ -456,74 +456,7 @@ def _written(addresses: Iterable[str]) -> set[str]:
     return {str(ip_address(each)) for each in addresses if is_address(each)}
 
 
-def _foreign_networks(fabric: Switches) -> Iterator[Report]:
-    """Report networks that a ToR announces without a subnet or a route in them, while another ToR has some."""
-    if not any(len(owners) > 1 for owners in find_origins(fabric).values()):
-        return
-    subnets = fabric.subnets()
-    for block, owners in find_origins(fabric).items():
-        having = {
-            name
-            for name in owners
-            if name in subnets and any(block.covers(each.block) for each in subnets[name].of(name))
-        }
-        for name in sorted(owners - having) if having else ():
-            routes = fabric.summaries[name].routes
-            served = any(
-                (own := parse_block(prefix)) and block.covers(own) and via not in DROPS
-                for prefix, via, _ in routes
-            )
-            if fabric.summaries[name].tier is Tier.TOR and name in subnets and not served:
-                message = (
-                    f"{name} announces {block}, whose subnets are at {min(having)}: it takes their traffic"
-                )
-                remedy = "Remove the announcement."
-                paths = (f"bgp/network[{block}]", f"bgp/aggregate[{block}]")
-                yield Report(STATIC, name, paths, message, "foreign network", Severity.WARNING, remedy)
-
-
-def _wide_aggregates(fabric: Switches) -> Iterator[Report]:
-    """Report prefixes that a ToR announces for its hosts and in which other ToRs have hosts.
-
-    A ToR that announces a smaller prefix for its hosts may have the larger one for receivers outside; ToRs with a link
-    to each other, or with one subnet, may share a prefix.
-    """
-    around: dict[tuple[int, int], dict[int, set[str]]] = {}
-    for origin, names in find_origins(fabric).items():
-        around.setdefault((origin.family, origin.length), {}).setdefault(origin.first, set()).update(names)
-    mine = {
-        name: [block for text in each.attached.prefixes if (block := parse_block(text))]
-        for name, each in fabric.summaries.items()
-        if each.tier is Tier.TOR and each.attached is not None
-    }
-    found: dict[tuple[str, Block], str] = {}
-    for other, hosts in mine.items():
-        for host in hosts:
-            for (family, length), blocks in around.items():
-                if family == host.family and length < host.length:
-                    whole = host.shorten(length)
-                    for name in blocks.get(whole.first, set()) - {other}:
-                        found.setdefault((name, whole), other)
-    for (name, whole), other in sorted(found.items()):
-        own = [each for each in mine.get(name, ()) if whole.covers(each)]
-        smaller = [
-            each for text in fabric.summaries[name].prefixes if (each := parse_block(text)) and each != whole
-        ]
-        if not own or any(each.covers(host) for each in smaller for host in own):
-            continue
-        if other in fabric.linked(name) or not set(own).isdisjoint(mine[other]):
-            continue
-        message = (
-            f"{name} announces {whole} for its hosts, and hosts of {other} are in it: it takes their traffic"
-        )
-        remedy = "Announce the prefix of the own hosts alone."
-        paths = (f"bgp/aggregate[{whole}]", f"bgp/network[{whole}]")
-        yield Report(STATIC, name, paths, message, "wide aggregate", Severity.WARNING, remedy)
-
-
 RULES = (
-    FabricRule(STATIC, POLICY, (Input.TIER,), _foreign_networks),
-    FabricRule(STATIC, POLICY, (Input.TIER,), _wide_aggregates),
     SwitchRule(ISOLATED, POLICY, (), _routes_to_management),
     SwitchRule(STATIC, POLICY, (Input.LINKS,), _routes_onto_links),
     FabricRule(STATIC, POLICY, (), _static_routes),
