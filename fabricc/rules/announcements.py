@@ -118,6 +118,8 @@ def _enters(attached: Attached, policy: Policy, block: Block | None, way: tuple[
 def _deciding_paths(policy: Policy, name: str, lost: Block | None) -> Iterator[str]:
     """Yield the paths of the first list, or of the first clause, of a policy that does not permit a prefix."""
     clauses = policy.maps.get(name, ())
+    if clauses and not clauses[0].permit:
+        yield f"route_map[{name}]/{clauses[0].sequence}"
     lists = [each.prefix_list for each in clauses if each.permit and each.prefix_list]
     others = {each.prefix_list for other, some in policy.maps.items() if other != name for each in some}
     if lists and lists[0] in others:  # other maps use the list, so the clause may name a wrong one
