@@ -4,7 +4,7 @@ import pytest
 
 from fabricc.fabric.facts import Reading, Unplanned
 from fabricc.review.diff.compare import shorten_values
-from fabricc.review.diff.fact_impact import DeviceStates, change_direction, judge_statement, row_of
+from fabricc.review.diff.fact_impact import DeviceStates, change_direction, is_access, judge_statement, row_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import differ_in_text, file_diffs
 from fabricc.review.diff.unread import HARMLESS, text_changes, unread_lines
@@ -126,6 +126,10 @@ def test_a_limit_before_the_cpu_is_weaker_unless_it_is_raised(nos: str) -> None:
     assert direct(None, "pps 10") == direct("pps 20", "pps 10") == direct("pps 20", "kbps 30") == "less"
     assert direct("pps 20", "pps 30") == "~"
     assert direct("pps 20", None) == "-"
+
+
+def test_the_way_to_operators_is_access() -> None:
+    assert is_access("management/gateway", "eos")
 
 
 def test_the_sessions_end_with_their_daemon() -> None:
