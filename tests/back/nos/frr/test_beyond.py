@@ -265,7 +265,7 @@ def test_a_log_server_over_tls_has_a_number_as_port(port: str, expected: list[in
         (FILE, "router bgp 1\n neighbor LSI peer-group\n neighbor 10.0.0.1 peer-group ISL\n neighbor ISL bfd\n",
          "neighbor ISL", 2),
         (FILE, "router bgp 1\n neighbor swp1 remote-as 2\n neighbor swp2 interface remote-as 2\n", "neighbor swp1", 2),
-        (FILE, "router ospf\n no passive-interface swp1\n", "no passive-interface swp1", 2),
+        (FILE, "router ospf\n no passive-interface swp1\n no passive-interface swp2\n", "no passive-interface swp1", 2),
         (FILE, "router bgp 1 vrf red\n address-family l2vpn evpn\n  advertise ipv4 unicast\n",
          "the announcement of VRF red", 3),
         (FILE, "vrf red\n vni 7\nrouter bgp 1\n neighbor 10.0.0.1 remote-as 2\n address-family l2vpn evpn\n"
@@ -286,6 +286,7 @@ def test_what_frr_refuses_or_never_uses_is_stated(file: str, text: str, subject:
 @pytest.mark.parametrize(
     ("file", "text"),
     [
+        (FILE, "router ospf\n no passive-interface swp1\n"),
         (FILE, "router bgp 1\n neighbor swp1 interface\n neighbor swp1 peer-group PG\n neighbor PG peer-group\n"
          " bgp listen range 10.0.0.0/8 peer-group PG\nrouter bgp 1\n neighbor swp1 bfd\n"),
         ("interfaces", "auto lo\niface lo inet loopback\n    address 192.0.2.1/32\nauto eth0\niface eth0 inet dhcp\n"),

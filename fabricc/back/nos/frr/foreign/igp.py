@@ -172,7 +172,9 @@ def _finish_ospf(document: Document, process: Scope, prefix: str) -> None:
     document.put_leaves(prefix, process.values, ("router_id", "maximum_paths"))
     for leaf in ("passive", "active"):
         document.put_set(prefix + leaf, process.table(leaf))
-    for name, (_, line) in process.table("active").items() if not process.table("passive") else ():
+    active = [*process.table("active").items()]
+    if len(active) > 1 and not process.table("passive"):  # several lines show that a default was meant
+        name, (_, line) = active[0]
         document.put(f"unread[no passive-interface {name}]", "no port is passive", line)
     for leaf, table in (("network", "networks"), ("redistribute", "redistribute"), ("area", "areas")):
         for key, stored in process.table(table).items():
