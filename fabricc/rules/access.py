@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults
 from fabricc.back.nos.harmful_settings import guard_of_port_alone
 from fabricc.back.nos.management import services_of_fabric, services_without_list
+from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.unread_lines import undefined_list
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -274,7 +275,7 @@ _IMPORTED = re.compile(r"ipv[46] import vrf (?!route-map\b)(\S+)")
 
 
 def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report routing instances from which routes are imported and which the switch does not have."""
+    """Report routing instances from which routes are imported: those that are not there, and that of management."""
     for path in statement.facts_below("bgp/setting["):
         match = _IMPORTED.fullmatch(outer_key(path))
         if match and not has_instance(statement, match[1]):
@@ -283,6 +284,10 @@ def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]
             yield finding_at(
                 UNDEFINED, statement.device, path, message, "undefined VRF", Severity.WARNING, remedy
             )
+        elif match and statement.parse_name(match[1]).kind is PortKind.MANAGEMENT:
+            message = f"{statement.name} takes the routes of the management VRF {match[1]} into the fabric"
+            remedy, group = "Remove the import, so that no host finds a way there.", "management route"
+            yield finding_at(ISOLATED, statement.device, path, message, group, Severity.WARNING, remedy)
 
 
 def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
