@@ -155,6 +155,7 @@ def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None
         for key in each.table(table)
         for member in expand_members(str(key))
     }
+    bridges = [ports for each in interfaces.values() if (ports := each.table("ports"))]
     tunnels = {
         name: each for name, each in interfaces.items() if "vni" in each.values or each.table("vlan vnis")
     }
@@ -174,6 +175,9 @@ def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None
         if "access_vlan" in each.values and name not in joined:
             line = each.values["access_vlan"][1]
             document.put(f"unread[iface {name}]", "no bridge has it among its ports", line)
+            for ports in bridges if len(bridges) == 1 else ():
+                why = f"{name}, which has a VLAN, is not among them"
+                document.put("unread[bridge-ports]", why, min(at for _, at in ports.values()))
 
 
 _SOURCES = {"source", "vxlan/source_mlag"}

@@ -435,7 +435,8 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
         str(each) for row in table_rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
     }
     reserved = Counter[str]()
-    bare: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    bare: dict[str, tuple[str, frozenset[str]]] = {}
+    covered: dict[str, set[str]] = {}
     needed: dict[str, set[str]] = {}
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
         for key, row in table_rows(tables, table).items():
@@ -449,7 +450,9 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     needed.setdefault(name, set()).add(target_name(profiles.get(profile, {}).get("pool")))
                 yield from _odd_use(table, key, row, profiles, name in up, bool(mine))
                 if table == "BUFFER_QUEUE" and "lossless" in profile and used - paused.get(name, used):
-                    bare.setdefault(name, (key, bound[name]))
+                    bare.setdefault(name, (key, used))
+                if table == "BUFFER_QUEUE" and "lossless" in profile:
+                    covered.setdefault(name, set()).update(used)
                 wasted = (
                     paused.get(name) and not mine and used & entered and "xoff" in profiles.get(profile, {})
                 )
@@ -457,13 +460,15 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     yield odd_field(
                         table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
                     )
-    for name, (key, row) in bare.items():
-        text = f"BUFFER_QUEUE|{name} has a profile for PFC that the port lacks, so packets of the class are dropped"
-        own = "pfc_enable" if "pfc_enable" in row else ""
-        whole = needed.get(name)  # other queues have what their PFC needs
-        yield (
-            OddRow(text, "BUFFER_QUEUE", key, "profile") if whole else OddRow(text, "PORT_QOS_MAP", name, own)
+    for name, (key, used) in bare.items():
+        text = (
+            "BUFFER_QUEUE|{} has a profile for PFC that the port lacks, so packets of the class are dropped"
         )
+        if paused[name] and paused[name] <= covered[name] and used.isdisjoint(paused[name]):
+            yield OddRow(text.format(key), "BUFFER_QUEUE", key, "profile")
+        else:
+            own = "pfc_enable" if "pfc_enable" in bound[name] else ""
+            yield OddRow(text.format(name), "PORT_QOS_MAP", name, own)
     for table in _LISTS:
         for key, row in table_rows(tables, table).items():
             listed = [target_name(each) for each in str(row.get("profile_list", "")).split(",")]

@@ -355,3 +355,27 @@ def test_a_code_point_in_two_lists_is_a_finding() -> None:
     more = "traffic.cos_6.priority_source.dscp = [48]\ntraffic.cos_7.priority_source.dscp = [48]\n"
     reading = CUMULUS.read({**FLAT, "qos_features.conf": more})
     assert reading.lines["unread[traffic.cos_7.priority_source.dscp]"] == ("qos_features.conf", 2)
+
+
+_BRIDGE = "auto {0}\niface {0}\n    bridge-ports swp1\n    bridge-vlan-aware yes\n\n"
+_TUNNEL = "auto vni9\niface vni9\n    vxlan-id 9\n    bridge-access 9\n    bridge-learning on\n"
+
+
+def test_tunnels_of_text_files() -> None:
+    reading = CUMULUS.read({"interfaces": _BRIDGE.format("br0") + _TUNNEL})
+    assert reading.lines["unread[bridge-ports]"] == ("interfaces", 3)
+    assert reading.lines["unread[iface vni9]"] == ("interfaces", 9)
+    assert reading.facts["evpn/segment[vni9]/learns_from_tunnels"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "word"),
+    [
+        ("interfaces", "auto swp1\nifcae swp1\n    mtu 9216\n", "ifcae"),
+        ("qos_features.conf", "pfc.port_group_list = [A]\npfc.A.coslist = [3]\n", "coslist"),
+        ("qos_infra.conf", "trafic.x = 1\ncos_egr_queu.cos_3.uc = 3\n", "cos_egr_queu"),
+    ],
+)
+def test_misspelled_words_of_text_files(file: str, text: str, word: str) -> None:
+    reading = CUMULUS.read({**FLAT, file: text})
+    assert reading.lines[f"unread[{word}]"] == (file, 2)

@@ -61,6 +61,7 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "no such MTU": ("PORT|Ethernet64 mtu", _edit("PORT", "Ethernet64", mtu="99999")),
     "a bundle of shut ports": ("PORT|Ethernet64 admin_status", _both(_edit("PORTCHANNEL", "PortChannel1", admin_status="up"), _edit("PORTCHANNEL_MEMBER", "PortChannel1|Ethernet64"), _edit("PORT", "Ethernet64", admin_status="down"))),
     "a bundle with another MTU": ("PORTCHANNEL|PortChannel1 mtu", _both(_edit("PORTCHANNEL", "PortChannel1", mtu="1500"), _edit("PORTCHANNEL_MEMBER", "PortChannel1|Ethernet64"))),
+    "a queue with a profile of others": ("BUFFER_QUEUE|Ethernet64|0 has", _edit("BUFFER_QUEUE", "Ethernet64|0", profile="egress_lossless_profile")),
     "a port of no VRF": ("INTERFACE|Ethernet64 vrf_name", _edit("INTERFACE", "Ethernet64", vrf_name="Vrf9")),
     "a VLAN of another number": ("VLAN|Vlan10 vlanid", _edit("VLAN", "Vlan10", vlanid="20")),
     "no broadcasts": ("PORT_STORM_CONTROL|Ethernet64|broadcast kbps", _edit("PORT_STORM_CONTROL", "Ethernet64|broadcast", kbps="1")),
