@@ -144,7 +144,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
         tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
-        _host_addresses(statement) if prefixes else (),
+        () if statement.expected.planned else _host_addresses(statement),
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def bridges_by_default(system: str, model: str | None, facts: Collection[str]) -
     Interfaces". A whole running configuration of EOS states the model of its routing agents, an excerpt may omit lines.
     """
     if system == "eos":
-        return "platform/routing_agents" in facts
+        return is_whole(facts)
     return system == "nxos" and model is not None
 
 
@@ -518,12 +518,21 @@ def port_with_strict_rpf(path: str, value: object) -> str:
 _PORT_RPF = re.compile(r"kernel\[net\.ipv4\.conf\.(.+)\.rp_filter\]")
 
 
-def may_route_by_default(system: str, facts: Mapping[str, object]) -> bool:
+def is_whole(facts: Collection[str]) -> bool:
+    """Return whether a file of EOS is a whole running configuration, which states the routing agents or these two.
+
+    EOS prints the mode of spanning tree even if it is the default (EOS user manual, "Spanning Tree").
+    """
+    users = "spanning_tree/mode" in facts and any(path.startswith("user[") for path in facts)
+    return "platform/routing_agents" in facts or users
+
+
+def may_route_by_default(system: str, facts: Collection[str]) -> bool:
     """Return whether a system may route IPv4; EOS does after `ip routing` (user manual, "IPv4").
 
     A whole running configuration of EOS states the model of its routing agents, an excerpt often does not.
     """
-    whole = system == "eos" and "platform/routing_agents" in facts
+    whole = system == "eos" and is_whole(facts)
     return not whole or "platform/routing" in facts or "routing/enabled[ipv4]" in facts
 
 
