@@ -26,6 +26,9 @@ from fabricc.paperwork.plan_tables import OUT_OF_BAND_ADDRESS_FILE, SIZED
 from fabricc.proof import tree as tree_proof
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
 from fabricc.rules.answers import Answers, account_topics
+from fabricc.rules.forwarding import IDLE
+from fabricc.rules.links import DIFFER
+from fabricc.rules.session_pairs import SESSION
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -174,7 +177,7 @@ def has_own_text(compiled: Compiled) -> bool:
     return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
-_OUT_OF_SERVICE = frozenset({"FAB9600", "FAB9601", "FAB9675"})
+_OUT_OF_SERVICE = frozenset({DIFFER, SESSION, IDLE})
 """Codes of links and sessions whose ends differ, as if one is shut, and of switches and links that carry nothing."""
 
 
