@@ -315,7 +315,7 @@ _NEARLY_ALL = 0.6
 
 
 def _silent_loopbacks(fabric: Switches) -> Iterator[Report]:
-    """Report loopbacks that a switch does not announce, where nearly all others announce theirs of the same name."""
+    """Report loopbacks that a switch does not announce, where nearly all others, some of its tier, announce theirs."""
     announcing = {
         name: summary
         for name, summary in fabric.summaries.items()
@@ -332,8 +332,11 @@ def _silent_loopbacks(fabric: Switches) -> Iterator[Report]:
             )
             heard[port][name] = bool(mapped) or (own is not None and any(each.covers(own) for each in blocks))
     for port, by_switch in heard.items():
-        silent = [name for name, is_heard in by_switch.items() if not is_heard]
-        others = len(by_switch) - len(silent)
+        others = sum(by_switch.values())
+        tiers = {announcing[name].tier for name, is_heard in by_switch.items() if is_heard}
+        silent = [
+            name for name, is_heard in by_switch.items() if not is_heard and announcing[name].tier in tiers
+        ]
         if not silent or others < _SOME or others < len(by_switch) * _NEARLY_ALL:
             continue
         for name in silent:
