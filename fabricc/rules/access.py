@@ -10,7 +10,7 @@ from collections import Counter
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, service_defaults
 from fabricc.back.nos.harmful_settings import guard_of_port_alone
 from fabricc.back.nos.management import services_of_fabric, services_without_list
 from fabricc.back.nos.ports import PortKind
@@ -109,7 +109,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 "SNMP community",
                 "Use SNMPv3, or a community that cannot be guessed.",
             )
-        elif opened := defaults.opens_logins(path, value):
+        elif opened := service_defaults.opens_logins(path, value):
             message = f"{statement.name} {opened}"
             yield _unsafe_finding(statement, path, message, "open login", "Require a password or a key.")
         elif _VTY.fullmatch(path) and value not in _LOCAL:
@@ -122,7 +122,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lines that no row reads and that let people log in or query without a secret."""
     for file, line, text in statement.device.unknown:
-        found = defaults.unsafe_line(text)
+        found = service_defaults.unsafe_line(text)
         if found and not (found.kind == "logins" and "management/vty/access-class" in statement.rest):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name} {found.words}"
@@ -210,9 +210,13 @@ _FIRST = ("management/ntp",)
 
 def _undiscovered(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that LLDP is off on a switch with links: nothing shows where its cables lead."""
-    path = defaults.fact_without_lldp(statement.rest)
+    path = service_defaults.fact_without_lldp(statement.rest)
     complete = any(each.startswith(BESIDE) for each in statement.rest)
-    if not path and complete and defaults.lacks_lldp(statement.device.system, statement.device.reading):
+    if (
+        not path
+        and complete
+        and service_defaults.lacks_lldp(statement.device.system, statement.device.reading)
+    ):
         path = "system/hostname"
     if path and statement.fars:
         message = f"{statement.name} runs no LLDP: nothing shows whether its cables are where they should be"
@@ -227,12 +231,12 @@ def _hidden_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
     stated = {
         port: f"{PORT}{port}]/{leaf}"
         for port in links
-        if (leaf := defaults.port_fact_without_lldp(statement.ports.get(port, {})))
+        if (leaf := service_defaults.port_fact_without_lldp(statement.ports.get(port, {})))
     }
     lines = {
         port: (file, line)
         for file, line, text in statement.device.unknown
-        if (port := defaults.port_without_lldp(text)) in links
+        if (port := service_defaults.port_without_lldp(text)) in links
     }
     message = (
         f"{statement.name} {join_words([*stated, *lines], 2)}: no LLDP: nothing shows where the cable leads"
@@ -250,7 +254,7 @@ def _lost_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if not statement.fars and not any(True for _ in statement.open_ports()):
         return  # an excerpt does not show which routing instances there are
     for file, line, text in statement.device.unknown:
-        found = defaults.server_instance(text)
+        found = service_defaults.server_instance(text)
         if found and not has_instance(statement, found[1]):
             place = statement.device.paths.get(file, file)
             message = f"{statement.name}: {found[0]} in the VRF {found[1]}, which the switch does not have"
@@ -263,7 +267,7 @@ _INSTANCES = ("vrf[{}]", "evpn/vrf[{}]/")
 
 def has_instance(statement: Statement, name: str) -> bool:
     """Return whether a switch mentions a routing instance besides its servers."""
-    if name in defaults.built_in_instances(statement.rest) or any(
+    if name in service_defaults.built_in_instances(statement.rest) or any(
         str(values.get("vrf")) == name for values in statement.ports.values()
     ):
         return True
@@ -390,7 +394,7 @@ def _own_servers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         agent = (
             path == _SYSLOG
             and any(map(_ITSELF.fullmatch, servers))
-            and not defaults.is_log_sender(statement.device.system)
+            and not service_defaults.is_log_sender(statement.device.system)
         )  # it may forward the logs
         own = all(_ITSELF.fullmatch(each) or each in sessions.addresses for each in servers)
         if servers != [""] and own and not agent:

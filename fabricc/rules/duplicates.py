@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import evpn_defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import whole_number
@@ -87,7 +87,7 @@ def unique_values_of(statement: Statement) -> UniqueValues:
         vrf = str(values.get("vrf", ""))
         kind = statement.parse_name(statement.parse_name(port).port).kind
         segment = f"evpn/segment[{port.removeprefix('Vlan')}]/"
-        tunneled = defaults.states_segments(statement.device.system) and f"{segment}vni" in facts
+        tunneled = evpn_defaults.states_segments(statement.device.system) and f"{segment}vni" in facts
         vrf = str(facts.get(f"{segment}vrf", "")) if tunneled else vrf
         bridged = "kind" in values or (kind is PortKind.VIRTUAL and not tunneled)
         for text in () if bridged else texts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu, policy_rules
 from fabricc.back.nos.packet_filters import (
     Flow,
@@ -64,7 +64,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     )
     over_links["VXLAN"], ends["VXLAN"] = {*links} if tunnels else set(), set()
     rules = _filter_rules(statement)
-    rdma = statement.states_quality or not defaults.states_pfc(statement.device.system)
+    rdma = statement.states_quality or not qos_defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():
         at = _dropped_arp([text for _, text in rules.get(name, [])])
         if at is not None and (hit := [port for port in ports if port in links]):

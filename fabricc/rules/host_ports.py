@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults, harmful_settings
+from fabricc.back.nos import defaults, harmful_settings, qos_defaults
 from fabricc.back.nos.ports import PortKind, lists_every_port, misspelled_kind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -69,7 +69,7 @@ def _bare_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _lone_bare_ports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report the same of a system without PFC: one port among many, which leads to no known switch."""
-    if defaults.states_pfc(statement.device.system) or not sessions.runs_bgp:
+    if qos_defaults.states_pfc(statement.device.system) or not sessions.runs_bgp:
         return
     named = {neighbor for _, neighbor in statement.sessions}
     inner = {port for port, far in statement.fars.items() if far.tier is not Tier.HOST}
@@ -151,7 +151,7 @@ def _lone_addresses(statement: Statement, sessions: Sessions) -> Iterator[Findin
         if str(statement.ports[port].get("ipv4", "")).endswith(_LONE)
         and "unnumbered" not in statement.ports[port]
     }
-    if not lone or not defaults.states_pfc(statement.device.system):
+    if not lone or not qos_defaults.states_pfc(statement.device.system):
         return
     named = {neighbor for _, neighbor in statement.sessions} | {*sessions.near.values()}
     if ports := [port for port in _ports_to_hosts(statement) if port in lone - named]:

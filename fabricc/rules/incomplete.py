@@ -10,7 +10,7 @@ from collections import Counter
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults, management
+from fabricc.back.nos import defaults, management, service_defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -280,7 +280,7 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
     sources = any(statement.facts_below(each) for each in _SOURCES)
     for path, service in _SERVERS.items():
         source = next((each for each in _source_paths(path) if each in statement.rest), "")
-        named = (defaults.server_of_fabric(text) for *_, text in statement.device.unknown)
+        named = (service_defaults.server_of_fabric(text) for *_, text in statement.device.unknown)
         reported = path == "management/ntp" and not statement.rest.keys().isdisjoint(SERVICES)
         lost = path not in statement.rest and not any(found and found[0] == path for found in named)
         if source and lost and not reported:

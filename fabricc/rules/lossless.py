@@ -6,13 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import network_of
-from fabricc.back.nos.defaults import (
-    class_of_unlisted,
-    class_statement,
-    drops_in_queue,
-    only_reports,
-    states_dropping,
-)
+from fabricc.back.nos.defaults import only_reports
+from fabricc.back.nos.qos_defaults import class_of_unlisted, class_statement, drops_in_queue, states_dropping
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number

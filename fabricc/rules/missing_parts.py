@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, evpn_defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -52,7 +52,7 @@ def _leaves_by_key(statement: Statement, start: str, name: str) -> dict[str, dic
 def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report VLANs with a part of what EVPN needs: a VNI, a route distinguisher, route targets, learned addresses."""
     device = statement.device
-    if not defaults.states_segments(device.system):
+    if not evpn_defaults.states_segments(device.system):
         return
     tunnels = any(path in statement.rest for path in _SOURCES)
     carries = any("evpn" in str(each.families).split(",") for each in sessions.stated.values())
@@ -97,7 +97,7 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     used = {str(leaves.get("vrf", "")) for leaves in segments.values()}
     used |= {str(vrf) for port in statement.addresses if (vrf := statement.of(port, "vrf")) is not None}
     for name, leaves in vrfs.items():
-        if "defined" in leaves and name in used and defaults.stays_unrouted(device.system, leaves):
+        if "defined" in leaves and name in used and evpn_defaults.stays_unrouted(device.system, leaves):
             message = f"{statement.name}: VRF {name} does not route, so its hosts reach no other subnet"
             paths, remedy = (
                 [f"{_VRF}{name}]/{leaf}" for leaf in ("defined", "vni")],
@@ -132,7 +132,7 @@ def _gateway_macs(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         yield finding_at(TUNNEL, device, _MAC, message, "group MAC", Severity.WARNING, remedy)
     if value or not (sessions.runs_bgp or statement.facts_below("mlag/")):
         return
-    if not defaults.needs_gateway_mac(device.system, device.files.values()):
+    if not evpn_defaults.needs_gateway_mac(device.system, device.files.values()):
         return
     paths = [
         f"{PORT}{port}]/{leaf}"
@@ -180,7 +180,7 @@ def _incomplete_pairs(statement: Statement, sessions: Sessions) -> Iterator[Find
     """Report a switch of a pair without a part that the pair needs, and bundles of a pair that there is not."""
     device, facts = statement.device, statement.rest
     stated = statement.facts_below("mlag/")
-    required = defaults.parts_of_pair(device.system)
+    required = evpn_defaults.parts_of_pair(device.system)
     lacks = [words for path, words in required.items() if path not in facts]
     if stated and lacks and (sessions.runs_bgp or _DOMAIN in facts):
         message = f"{device.name} is one of a pair of switches and has no {join_words(lacks, 4)}: the pair is not up"

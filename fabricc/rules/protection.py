@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, qos_defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -136,7 +136,7 @@ def _switch_links(statement: Statement) -> list[str]:
 def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless ports that do not put packets into classes by their code points."""
     lossless = lossless_ports(statement)
-    unsaid = defaults.classifies_by_default(statement.device.system)
+    unsaid = qos_defaults.classifies_by_default(statement.device.system)
     if unsaid and not classes_of(statement):
         return
     found: dict[str, list[str]] = {}
@@ -275,7 +275,9 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if default is not None and default < ROCE_4096 and unstated:
         found.setdefault(default, []).extend(unstated)
     severity = (
-        Severity.NOTE if not lossless and defaults.states_pfc(statement.device.system) else Severity.WARNING
+        Severity.NOTE
+        if not lossless and qos_defaults.states_pfc(statement.device.system)
+        else Severity.WARNING
     )
     for mtu, ports in found.items():
         message = (
@@ -393,7 +395,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port in lossless:
         speed = as_int(statement.of(port, "speed_gbps"))
         for leaf, value in statement.ports[port].items():
-            limit = defaults.rate_limit(leaf, value, speed)
+            limit = qos_defaults.rate_limit(leaf, value, speed)
             if limit and limit.percent < _HALF and (limit.queue is None or limit.queue in queues):
                 key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
                 found.setdefault(key, []).append(port)
@@ -401,7 +403,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 storms |= {key} if limit.storm else set()
     slowest = min((as_int(statement.of(port, "speed_gbps")) or 0 for port in lossless), default=0)
     for path, value in statement.rest.items() if lossless else ():
-        limit = defaults.rate_limit(path, value, slowest or None)
+        limit = qos_defaults.rate_limit(path, value, slowest or None)
         if limit and limit.percent < _HALF and limit.queue in queues:
             key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
             found.setdefault(key, [])
@@ -441,7 +443,7 @@ def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that all flows between two NICs take one of several equal paths."""
     unset = "hash" in defaults.unset_kernel(statement.device.system, statement.rest) and statement.fars
     for path, value in statement.rest.items():
-        if defaults.hashes_addresses_alone(path, value) or (unset and path.startswith("kernel[")):
+        if qos_defaults.hashes_addresses_alone(path, value) or (unset and path.startswith("kernel[")):
             message = f"{statement.name} hashes addresses alone: all queue pairs of two NICs share one path"
             remedy = "Hash the UDP source port too, which differs between queue pairs (RoCEv2, annex A17)."
             yield finding_at(

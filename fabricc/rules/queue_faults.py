@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.contradictions import ASYMMETRIC, is_certain, read_contradiction
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -223,7 +223,7 @@ def _odd_shares(statement: Statement) -> Iterator[Finding]:
         yield finding_at(
             BUFFER, statement.device, _SHARES[0], message, "small pool", Severity.WARNING, remedy
         )
-    if paused and defaults.lacks_lossless_pool(statement.device.system, statement.rest):
+    if paused and qos_defaults.lacks_lossless_pool(statement.device.system, statement.rest):
         message = f"{statement.name}: priority {paused[0]} has PFC, and all of the buffer is lossy by default"
         port = next(iter(lossless_ports(statement)))
         paths = ("qos/setting[traffic-pool]", f"qos/pfc_priority[{paused[0]}]/queue", f"{PORT}{port}]/pfc")

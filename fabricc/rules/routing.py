@@ -10,12 +10,8 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import (
-    installs_one_path_by_default,
-    installs_one_route,
-    most_paths,
-    sends_route_targets,
-)
+from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, most_paths
+from fabricc.back.nos.evpn_defaults import sends_route_targets
 from fabricc.back.nos.route_blocks import (
     absent_routes,
     accepts_by_default,

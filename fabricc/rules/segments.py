@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, evpn_defaults, qos_defaults
 from fabricc.back.nos.route_blocks import GATEWAY_MAC, targets_of_policy
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -137,7 +137,7 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
                 near = (frozenset({str(network)}),) * 2
                 yield SegmentSetting("subnet", f"VLAN {vlan} {address}", near, path)
                 yield SegmentSetting("kind of gateway", f"VLAN {vlan} {address}", _VIRTUAL, path)
-        elif path.endswith("]/vni") and defaults.states_segments(statement.device.system):
+        elif path.endswith("]/vni") and evpn_defaults.states_segments(statement.device.system):
             vlan, port = first_key(path), f"Vlan{first_key(path)}"
             if own := str(statement.ports.get(port, {}).get("ipv4", "")).partition("/")[0]:
                 yield SegmentSetting("kind of gateway", f"VLAN {vlan} {own}", _ONE, f"{PORT}{port}]/ipv4")
@@ -321,7 +321,7 @@ _BETWEEN_TWO = 2
 
 def _dropped_targets(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a switch without a VTEP between others that keeps no EVPN routes for them, as it imports none."""
-    if not defaults.drops_unimported_targets(statement.device.system, statement.rest):
+    if not evpn_defaults.drops_unimported_targets(statement.device.system, statement.rest):
         return
     keys = [key for key, _ in _passing_sessions(statement, sessions)]
     imports = any("route_target" in path or "/import" in path[-7:] for path in statement.facts_below("vrf["))
@@ -344,7 +344,7 @@ def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if (
             words
             and "vrf" in values
-            and ("pfc" in values or not defaults.states_pfc(statement.device.system))
+            and ("pfc" in values or not qos_defaults.states_pfc(statement.device.system))
         ):
             hosts[words[0]][port] = str(values["vrf"])
     for host, ports in hosts.items():

@@ -6,7 +6,7 @@ import re
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, evpn_defaults, qos_defaults, service_defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.route_blocks import accepts_by_default
 from fabricc.base.numbers import is_number
@@ -91,9 +91,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             services.append(path)
         elif "hash_seed" in path and _SEED.search(path):
             seed = path, value
-        elif (of_role := defaults.seed_of_role(path, value)) is not None and lossless_ports(statement):
+        elif (of_role := qos_defaults.seed_of_role(path, value)) is not None and lossless_ports(statement):
             seed = seed or (path, of_role)
-    named = (defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
+    named = (service_defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
     whole = bool(services or statement.fars)  # a part of a file shows no others
     services += {found[0] for found in named if found and whole}
     beside = [path for path in statement.rest if path.startswith((*BESIDE, NAMES))]
@@ -194,7 +194,7 @@ def _states(statement: Statement, path: str) -> bool:
     if path == "management/address" and "management/gateway" in statement.rest:
         return True
     return path in statement.rest or any(
-        defaults.reported_part(each) == path for each in statement.facts_below("unread[")
+        service_defaults.reported_part(each) == path for each in statement.facts_below("unread[")
     )
 
 
@@ -240,9 +240,13 @@ def stray_servers(statement: Statement, sessions: Sessions) -> list[StrayServer]
     found = []
     leads_out = any(not _leads_in(statement, sessions, key) for key in sessions.stated if not key[0])
     for file, line, text in statement.device.unknown:
-        row = defaults.row_of_fabric(text)
-        server = row or defaults.server_of_fabric(text)
-        if not server or (server[0] in rest and not row) or (leads_out and defaults.may_use_management(text)):
+        row = service_defaults.row_of_fabric(text)
+        server = row or service_defaults.server_of_fabric(text)
+        if (
+            not server
+            or (server[0] in rest and not row)
+            or (leads_out and service_defaults.may_use_management(text))
+        ):
             continue
         if not _leads_to(statement, server[1]):
             found.append(StrayServer(*server, file, line))
@@ -327,7 +331,7 @@ def _attached_hosts(statement: Statement, sessions: Sessions) -> Attached | None
     """Return the subnets of hosts and how they enter BGP; None without any, or if a way is not followed."""
     ports = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
     lossless = lossless_ports(statement)
-    unstated = not defaults.states_pfc(statement.device.system)  # its ports to hosts have no PFC either
+    unstated = not qos_defaults.states_pfc(statement.device.system)  # its ports to hosts have no PFC either
     sure = [*ports, *(port for port in statement.open_ports() if unstated or port in lossless)]
     prefixes = _host_prefixes(statement, sure or statement.open_ports(), frozenset(sessions.near.values()))
     if not prefixes:
@@ -432,7 +436,7 @@ def _pair_of(statement: Statement) -> Pair | None:
         if "mlag" in values
     }
     domain, mac = (str(facts.get(path, "")) for path in ("mlag/domain", "mlag/mac"))
-    shares = defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
+    shares = evpn_defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
     return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from ipaddress import IPv4Interface, IPv6Interface, ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import evpn_defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -193,7 +193,7 @@ def _list_missing_parts(
     """
     system, encapsulates = statement.device.system, "evpn/source" in statement.rest
     bridged = _list_bridged_vrfs(statement)
-    if vrfs and not encapsulates and defaults.lacks_vtep_source(system, statement.device.files.values()):
+    if vrfs and not encapsulates and evpn_defaults.lacks_vtep_source(system, statement.device.files.values()):
         message = "its VNIs have no source interface of VXLAN, so no tunnel is up"
         yield OverlayFault(TUNNEL, message, vrfs[0].path, "Configure a loopback as the source of VXLAN.")
     for vrf in vrfs:
@@ -206,17 +206,17 @@ def _list_missing_parts(
         if (
             not vrf.distinguisher
             and (vrf.exports or vrf.imports)
-            and not defaults.derives_distinguishers(system, statement.rest)
+            and not evpn_defaults.derives_distinguishers(system, statement.rest)
         ):
             path = f"evpn/vrf[{vrf.name}]/route_target"
             message = f"VRF {vrf.name} has no route distinguisher and announces nothing"
             yield OverlayFault(TUNNEL, message, path, "Configure a route distinguisher of the VRF.")
-        if vrf.alone and not vrf.announces and defaults.announces_by_statement(system):
+        if vrf.alone and not vrf.announces and evpn_defaults.announces_by_statement(system):
             path = f"evpn/vrf[{vrf.name}]/distinguisher"
             yield OverlayFault(TUNNEL, _UNANNOUNCED.format(vrf.name), path, _ANNOUNCE)
     reported = {outer_key(p) for p in statement.facts_below("evpn/vrf[") if p.endswith("/route_target")}
     for name in sorted({*plain, *(reported - {vrf.name for vrf in vrfs})}):
-        if path := defaults.expects_vni(name, statement.rest, partial(line_of, statement.device)):
+        if path := evpn_defaults.expects_vni(name, statement.rest, partial(line_of, statement.device)):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
             yield OverlayFault(
                 TUNNEL, message, path, "Configure a VNI of the VRF, or remove what is for EVPN."
@@ -245,8 +245,8 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
         )
     if _is_lossless(statement):
         unset, disabled = (
-            defaults.unset_tunnel_copies(statement.device.system),
-            defaults.disabled_tunnel_copies(statement.rest),
+            evpn_defaults.unset_tunnel_copies(statement.device.system),
+            evpn_defaults.disabled_tunnel_copies(statement.rest),
         )
         for path, wanted in _TUNNEL_LEAVES.items():
             if path in disabled:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos.defaults import unsafe_line
+from fabricc.back.nos.service_defaults import unsafe_line
 from fabricc.interface import audit_folder
 from fabricc.rules.access import UNSAFE
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import load
-from fabricc.back.nos.defaults import lacks_vtep_source
+from fabricc.back.nos.evpn_defaults import lacks_vtep_source
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder
 from tests.proof.test_tenant_faults import FAULTS, Plant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import unsafe_line
+from fabricc.back.nos.service_defaults import unsafe_line
 from fabricc.base.secret_words import HIDDEN, SECRET_PREFIX, hide_secret_words, secrets_by_line
 from fabricc.fabric.facts import Reading, Unplanned, Value
 

@@ -1,0 +1,162 @@
+"""What EVPN and pairs of switches of a system do, or need, where a configuration states nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+
+def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
+    """Return whether a session sends extended communities; `stated`: its settings about communities, as text.
+
+    FRR and Junos send them (FRR user guide, `neighbor PEER send-community`). EOS sends all with `send-community`, NX-OS
+    standard ones (EOS and NX-OS command references).
+    """
+    if system not in ("eos", "nxos"):
+        return True
+    texts = [*stated]
+    kinds = [
+        each for each in texts if "send-community" in each
+    ]  # of EOS, beside a statement that any are sent
+    return any("extended" in each or "both" in each for each in texts) or (
+        system == "eos" and bool(texts) and not any("standard" in each for each in kinds)
+    )
+
+
+_STATED_DISTINGUISHERS = frozenset({"eos", "nxos", "junos"})
+
+
+_DERIVES_DISTINGUISHERS = re.compile(r"routing/setting\[route-distinguisher-id(-use-router-id)?\]")
+
+
+def derives_distinguishers(system: str, facts: Iterable[str]) -> bool:
+    """Return whether a VRF without a route distinguisher gets one.
+
+    FRR derives it (FRR user guide, "EVPN"). EOS and NX-OS announce nothing of a VRF without `rd` (their EVPN
+    configuration guides), and Junos rejects a `vrf` instance without `route-distinguisher`, unless
+    `route-distinguisher-id` has it derive one (Junos CLI reference).
+    """
+    return system not in _STATED_DISTINGUISHERS or any(map(_DERIVES_DISTINGUISHERS.fullmatch, facts))
+
+
+_VTEP_SOURCES = {
+    "eos": re.compile(r"^\s*vxlan source-interface \S", re.M),
+    "nxos": re.compile(
+        r"^interface nve\d+\n(?:[ \t]+.*\n)*?[ \t]+source-interface (?!hold-down-time)\S", re.M
+    ),
+}
+
+
+def lacks_vtep_source(system: str, texts: Iterable[str]) -> bool:
+    """Return whether the files of a system with VNIs name no source of VXLAN, without which no tunnel is up.
+
+    EOS and NX-OS need `source-interface` (their VXLAN configuration guides).
+    """
+    wanted = _VTEP_SOURCES.get(system)
+    return wanted is not None and not any(map(wanted.search, texts))
+
+
+def announces_by_statement(system: str) -> bool:
+    """Return whether a VRF announces prefixes as EVPN routes only by a statement that its facts show.
+
+    FRR needs `advertise ipv4 unicast` (FRR user guide, "EVPN type-5 routes"), so SONiC does too.
+    """
+    return system in ("frr", "sonic")
+
+
+_FOR_EVPN = (
+    "evpn/vrf[{}]/route_target", "vrf[{}]/evpn/setting[ip-prefix-routes encapsulation]",
+    "vrf[{}]/bgp/setting[route-export]", "vrf[{}]/bgp/setting[ipv4 route-export]",
+)  # fmt: skip
+
+
+_TARGETS, _TUNNEL_SOURCES = ("vrf[{}]/import", "vrf[{}]/export"), ("evpn/source", "vxlan/source")
+
+
+def expects_vni(vrf: str, facts: Mapping[str, object], line_of: Callable[[str], str]) -> str:
+    """Return the fact by which a VRF without a VNI is meant to be in EVPN; "" without one.
+
+    Route targets of a switch that also has MPLS may be those of L3VPN (RFC 4364). Of NX-OS, those whose line has no
+    `evpn` join VRFs of one switch or are of L3VPN (Nexus 9000 NX-OS VXLAN guide, centralized VRF route leaking).
+
+    Args:
+        vrf: its name.
+        facts: of the switch.
+        line_of: returns the line that states a fact.
+    """
+    own = next((path for path in (each.format(vrf) for each in _FOR_EVPN) if path in facts), "")
+    if own and (own[0] == "v" or any(each in facts for each in _TUNNEL_SOURCES)):
+        return own if "route-export" not in own or "to-evpn" in str(facts[own]) else ""
+    if not any(each in facts for each in _TUNNEL_SOURCES) or any("mpls" in path for path in facts):
+        return ""
+    targets = (path for path in (each.format(vrf) for each in _TARGETS) if path in facts)
+    return next((path for path in targets if "evpn" in line_of(path).split()), "")
+
+
+def states_segments(system: str) -> bool:
+    """Return whether the EVPN routes of a VLAN need their own statements: `vlan` below `router bgp` of EOS."""
+    return system == "eos"
+
+
+_PAIRS = {
+    "eos": {
+        "mlag/domain": "domain", "mlag/local": "local interface", "mlag/peer": "peer address",
+        "mlag/peer_link": "peer link",
+    },
+    "nxos": {"mlag/domain": "domain", "mlag/backup": "peer keepalive", "mlag/peer_link": "peer link"},
+}  # fmt: skip
+
+
+def parts_of_pair(system: str) -> Mapping[str, str]:
+    """Return the facts without which a pair of switches is not up, and what they are.
+
+    Sources: Arista EOS user manual, "MLAG"; Nexus 9000 NX-OS interfaces guide, "Configuring vPCs".
+    """
+    return _PAIRS.get(system, {})
+
+
+def shares_vtep(system: str) -> bool:
+    """Return whether the source of VXLAN of both switches of a pair has one address (Arista EOS manual, "VXLAN")."""
+    return system == "eos"
+
+
+def stays_unrouted(system: str, vrf: Collection[str]) -> bool:
+    """Return whether a VRF with these facts routes nothing: EOS needs `ip routing vrf` (its manual, "VRF")."""
+    return system == "eos" and "routed" not in vrf
+
+
+def needs_gateway_mac(system: str, texts: Iterable[str]) -> bool:
+    """Return whether virtual addresses of gateways need a stated MAC address, which all switches share.
+
+    These are `ip virtual-router mac-address` of EOS and `fabric forwarding anycast-gateway-mac` of NX-OS (their guides
+    of VXLAN and, for EOS, VARP); HSRP has one of its own.
+    """
+    anycast = "fabric forwarding mode anycast-gateway"
+    return system == "eos" or (system == "nxos" and any(anycast in text for text in texts))
+
+
+def unset_tunnel_copies(system: str) -> tuple[str, ...]:
+    """Return the facts about headers of VXLAN that hold only where they are stated.
+
+    EOS derives the outer code point from the traffic class and clears ECN (Arista user manual, "VXLAN DSCP Mapping").
+    """
+    return ("evpn/outer_dscp", "evpn/ecn") if system == "eos" else ()
+
+
+_NO_COPY = "routing/setting[vxlan-disable-copy-tos-encap]"
+
+
+def disabled_tunnel_copies(facts: Collection[str]) -> Mapping[str, str]:
+    """Return what a switch does not copy into the outer header of VXLAN -> the fact that states it (Junos)."""
+    return {"evpn/outer_dscp": _NO_COPY, "evpn/ecn": _NO_COPY} if _NO_COPY in facts else {}
+
+
+def drops_unimported_targets(system: str, facts: Mapping[str, object]) -> bool:
+    """Return whether a switch drops EVPN routes whose route targets none of its VRFs imports.
+
+    NX-OS does without `retain route-target all` (Nexus 9000 NX-OS VXLAN guide, "Configuring VXLAN BGP EVPN", eBGP).
+    """
+    return system == "nxos" and facts.get("evpn/route_targets") != "all"
