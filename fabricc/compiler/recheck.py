@@ -196,6 +196,11 @@ def _find_lost_parts(compiled: Compiled, findings: Iterable[Diagnostic]) -> list
     return [each for each in lost if each.message.partition(" (and ")[0] not in planned]
 
 
+def find_lost_parts(compiled: Compiled) -> list[Diagnostic]:
+    """Return what text of the user's own takes out of service, such as links, which shares of the plan count."""
+    return _find_lost_parts(compiled, list_proof_findings(compiled)) if has_own_text(compiled) else []
+
+
 def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
     """Return what the proof finds, or what keeps the spec from a plan; after an error no share or effect holds.
 

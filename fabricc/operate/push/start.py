@@ -82,7 +82,7 @@ def check_prerequisites(
     its login needs no check.
 
     Returns:
-        Findings about the login.
+        Findings about the login, and about parts that are out of service.
 
     Raises:
         PushRefusedError: FAB9133, FAB9150 or FAB9160.
@@ -90,9 +90,10 @@ def check_prerequisites(
     start_checks.require_revert_time(setting, names)
     if not setting.digest_named:
         prove_files(setting.source, names)
+    remarks = () if back or trial else setting.source.remarks
     if not setting.login_known:
-        return (_UNJUDGED,)
-    return () if back else start_checks.require_login(setting, names, trial=trial)
+        return (*remarks, _UNJUDGED)
+    return remarks if back else (*remarks, *start_checks.require_login(setting, names, trial=trial))
 
 
 def report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.design import DeviceChange
@@ -25,6 +26,7 @@ from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import hold_switches
+from tests.audit.faults.fabric import spec_of
 from tests.operate.lab import specs
 from tests.operate.push.network import build_spec
 from tests.outward import MODELS
@@ -188,6 +190,21 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PushRefusedError) as refusal:
         read_source(source.tree, spec)
     assert refusal.value.diagnostics[0].code == "FAB9120"
+
+
+def test_parts_that_an_overlay_takes_out_of_service_are_reported(tmp_path: Path) -> None:
+    """A port of NX-OS is shut where no line says otherwise; the shares of waves count its link."""
+    spec, overlay = (
+        tmp_path / "cluster.yaml",
+        "{file: shut.cfg, nos: nxos, devices: [rack001-tor1a], removes: true}",
+    )
+    spec.write_text(spec_of("nxos"))
+    assert build_spec(spec, tmp_path / "sound").remarks == ()
+    spec.write_text(f"{spec_of('nxos')}overlays:\n  - {overlay}\n")
+    (tmp_path / "shut.cfg").write_text("interface Ethernet1/9\n  no shutdown\n")
+    found = build_spec(spec, tmp_path / "out").remarks
+    assert [(each.code, each.severity) for each in found] == [("FAB9121", Severity.WARNING)]
+    assert "Ethernet1/9 is shut" in found[0].message
 
 
 def executor_of(folder: Path, source: BuiltTree, target: Callable[[str], dict[str, str]]) -> Executor:
