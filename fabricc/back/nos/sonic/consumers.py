@@ -14,6 +14,7 @@ from fabricc.back.reading.rows import word_variants
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.documents.document import clip
 from fabricc.base.installation import load_package_yaml
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ def nearest_hwsku(name: str) -> str:
         same, tail = _common_length(own, other), _common_length(own[::-1], other[::-1])
         tail = min(tail, len(own) - same, len(other) - same)
         ours, theirs = own[same : len(own) - tail], other[same : len(other) - tail]
-        digits = ours.isdigit() and theirs.isdigit()
+        digits = is_number(ours) and is_number(theirs)
         if len(ours) < 2 and len(theirs) < 2 and not digits and (theirs or tail):
             return other
     return ""
