@@ -121,7 +121,7 @@ def test_tiers_of_validated_designs_are_those_of_their_names(fabric):
 
 RACKS = ("rack7", "rack07", "rack007", "rack0007", "rack00007", "7", "7²", "²")
 """Names that are one where numbers count as numbers, and digits that are of no number."""
-TOLD = "from tests.audit.test_places import racks; print(racks())"
+TOLD = "from tests.audit.test_places import find_racks; print(find_racks())"
 
 
 def find_racks():
