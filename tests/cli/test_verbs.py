@@ -134,6 +134,7 @@ def test_validate_separates_results_from_findings(repo: Path, fabricc: Fabricc) 
     assert "gpus" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["json", "sarif"])
 @pytest.mark.parametrize("verb", ["validate", "build"])
 def test_machine_formats_are_alone_on_standard_output(

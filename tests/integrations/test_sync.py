@@ -442,6 +442,7 @@ def test_two_devices_swap_their_main_addresses(case: Case) -> None:
     assert case.changes()["changes"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a cable", "an address"])
 def test_a_device_that_others_use_is_not_deleted(case: Case, what: str) -> None:
     spec = case.folder / "cluster.yaml"

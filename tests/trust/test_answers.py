@@ -122,6 +122,7 @@ def test_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -
         assert "more than 8,388,608 bytes" in reported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fabricc_eos", "fabricc_nxos"])
 @pytest.mark.parametrize("body", [send_slowly, send_nothing])
 def test_the_head_of_an_answer_over_https_is_bounded(name: str, body: Any, tmp_path: Path) -> None:

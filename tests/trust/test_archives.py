@@ -124,6 +124,7 @@ def test_a_damaged_index_ends_nothing(archive: Path, home: Path) -> None:
     assert files.repository_of(archive / "cluster.yaml") == archive
 
 
+@pytest.mark.slow
 def test_an_archive_is_not_compared_with_the_repository_above(
     home: Path, archive: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

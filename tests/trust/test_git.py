@@ -486,6 +486,7 @@ def test_two_contents_of_one_commit_do_not_move_the_base(repository: Path) -> No
             git_history.merge_bases(found, main, topic)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["blob", "tree"])
 def test_a_merge_reads_no_exchanged_object(repository: Path, kind: str, tmp_path: Path) -> None:
     """Where the base has the content of the branch, a merge keeps that of the other side."""

@@ -204,6 +204,7 @@ def longest_sentence(text: str) -> int:
     return max(len(part.split()) for part in parts)
 
 
+@pytest.mark.slow
 def test_the_texts_are_found() -> None:
     assert len(finding_texts()) > 1500
     assert len(title_texts()) == len(TITLES) == len(explained_texts()) / 2

@@ -87,6 +87,7 @@ def test_the_clock_is_as_the_system_reports_it(
     assert run_checks(capsys)[1]["clock"][0]["state"] == state
 
 
+@pytest.mark.slow
 def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)

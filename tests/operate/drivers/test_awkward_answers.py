@@ -240,6 +240,7 @@ AUTO_SAVE_OFF = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", ["sonic", "cumulus"])
 def test_a_save_that_does_not_save_is_an_error(nos: str, tmp_path: Path) -> None:
     """With exit status 0, as `config save` and `nv config save` have it where a hook of theirs fails."""

@@ -356,6 +356,7 @@ def test_a_commit_that_went_back_is_not_reported_as_confirmed(switch: JunosSwitc
     assert (switch.running, driver.get_waiting_commit()) == (OLD, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", ["", "session", "by session 7", "change 7"])
 def test_a_commit_without_a_session_is_nobody_s(switch: JunosSwitch, log: str) -> None:
     with switch.device.connect() as one:

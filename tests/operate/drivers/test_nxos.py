@@ -262,6 +262,7 @@ def test_a_note_of_another_replace_decides_nothing(
         assert [(hold.owner, hold.own) for hold in ours.get_holds()] == [known]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("commits", "log"), [("a person", "refused"), ("another machine", "empty"), ("this run", "refused")]
 )
@@ -617,6 +618,7 @@ def test_unchanged_switch_gets_few_requests(switch: NxosSwitch, driver: Any) -> 
     assert "s3cret" not in "".join(switch.files.values())
 
 
+@pytest.mark.slow
 def test_the_account_that_a_switch_makes_of_an_snmp_user_stays_as_long_as_the_user(
     switch: NxosSwitch, driver: Any
 ) -> None:

@@ -206,6 +206,7 @@ def test_bfd_timers_that_frr_has_no_no_for_are_set_to_their_defaults(
     assert switch.text("frr") == with_timer, "the way back is the same"
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_a_candidate(switch: LinuxSwitch, driver: Any) -> None:
     before = sorted(path.name for path in (switch.root / "etc/sonic/frr").iterdir())
     driver.load_replace_candidate(config=BUNDLE)

@@ -86,6 +86,7 @@ def test_links_that_are_left_are_the_next_hops_that_routing_predicts(tmp_path: P
     assert checked > 20
 
 
+@pytest.mark.slow
 def test_a_drained_spine_next_to_one_that_is_down_leaves_what_both_leave(fabricc: Callable[..., Ran]) -> None:
     ran = fabricc(
         "maintain", "spine03a", "--window", "2h", "--down", "spine01a", "--format", "json", str(SUPERPOD)

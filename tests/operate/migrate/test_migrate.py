@@ -261,6 +261,7 @@ def test_a_model_that_cannot_stand_among_the_others_comes_at_once(tmp_path: Path
     assert not [*find_steps(*compile_pair(tmp_path, smaller, base=full), ROOM)]
 
 
+@pytest.mark.slow
 def test_one_number_for_spines_that_had_their_own_is_one_step(tmp_path: Path) -> None:
     """No table gives one AS number to switches that have numbers of their own."""
     own = NARROW.replace("priorities:", "routing: {spine_asn: unique}\npriorities:")

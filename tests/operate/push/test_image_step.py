@@ -112,6 +112,7 @@ def test_a_hook_that_hangs_is_ended_with_all_that_it_started(upgrading: Network)
     assert upgrading.states()["spine01a"] == "rolled-back"
 
 
+@pytest.mark.slow
 def test_a_way_back_that_fails_too_is_reported_as_unknown(upgrading: Network) -> None:
     ran = upgrading.push("--hook", str(write_hook(upgrading, "sys.exit(1)")), status=3)
     assert "FAB9119" in ran.stderr

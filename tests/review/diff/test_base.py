@@ -636,6 +636,7 @@ def test_another_cluster_in_the_place_of_a_moved_one_is_not_the_same_under_anoth
     assert "which is at another path now" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_deleted_spec_is_reported_as_deleted(
     repository: Repository, fabricc: Callable[..., Ran], committed: bool
@@ -736,6 +737,7 @@ def test_a_template_that_the_change_repairs_has_an_unknown_effect(
     assert json.loads(out)["diagnostics"][0]["file"] == "own/frr/frr.conf.j2"
 
 
+@pytest.mark.slow
 def test_templates_of_a_revision_are_found_behind_links_and_in_other_repositories(
     repository: Repository, templates: Path, tmp_path: Path
 ) -> None:
@@ -866,6 +868,7 @@ def test_a_bare_repository_stops_and_names_the_command(
     assert "git worktree add" in err
 
 
+@pytest.mark.slow
 def test_migrate_follows_a_moved_spec_and_stops_without_git(
     repository: Repository, fabricc: Callable[..., Ran], tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def manifest_of(cluster: str, *paths: str) -> str:
     ).decode()
 
 
+@pytest.mark.slow
 def test_programs_of_other_trees_are_counted_and_hide_no_control_file(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:

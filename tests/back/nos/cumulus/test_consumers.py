@@ -101,6 +101,7 @@ def release_index(release: str) -> int:
     return RELEASES.index(release)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "release"), EACH)
 def test_every_path_that_is_written_is_in_the_model_of_its_release(name: str, release: str) -> None:
     for keys in written_paths(name, release):

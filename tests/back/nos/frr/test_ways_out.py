@@ -105,6 +105,7 @@ def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
         assert box.reload_differences() == ""
 
 
+@pytest.mark.slow
 @needs_frr
 def test_accepted_external_prefixes_reach_every_tor(site: Site) -> None:
     theirs = site[OTHER_TOR].switch.bgp.aggregates[0]
