@@ -377,7 +377,7 @@ def _is_expected(summary: Summary, path: str, *, alone: bool) -> bool:
     """Return whether a switch states what a complete configuration states with a service."""
     if path == ACCESS:
         return bool(summary.services)
-    named = alone and path == _CLOCK and bool(summary.beside)  # whose logs say when something happened
+    named = alone and path == _CLOCK and bool(summary.beside)  # logs need the time
     beside = any(not each.startswith(NAMES) for each in summary.beside)
     return named or beside or (bool(summary.services) and path in _FIRST)
 

@@ -1,4 +1,7 @@
-"""Find segments, VRFs and gateways of EVPN, and pairs of switches (MLAG, vPC), that lack a part they need."""
+"""Find segments, VRFs and gateways of EVPN, and pairs of switches (MLAG, vPC), that lack a part they need.
+
+Also management ports with a mask of no network, and loopbacks that one switch of a tier does not announce.
+"""
 
 from __future__ import annotations
 

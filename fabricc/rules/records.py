@@ -97,7 +97,7 @@ class Overlay(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What a switch states about the other one of its pair (MLAG): its address, and what both must have alike.
+    """What a switch states about its MLAG peer: its address, and what both must have alike.
 
     Attributes:
         peer: the address of the other one; `domain` and `mac`: of the pair, "" if not stated.

@@ -18,9 +18,8 @@ def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
     if system not in ("eos", "nxos"):
         return True
     texts = [*stated]
-    kinds = [
-        each for each in texts if "send-community" in each
-    ]  # of EOS, beside a statement that any are sent
+    # EOS also states that some communities are sent, without their kind.
+    kinds = [each for each in texts if "send-community" in each]
     return any("extended" in each or "both" in each for each in texts) or (
         system == "eos" and bool(texts) and not any("standard" in each for each in kinds)
     )

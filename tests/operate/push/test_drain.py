@@ -193,7 +193,7 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
 
 
 def test_parts_that_an_overlay_takes_out_of_service_are_reported(tmp_path: Path) -> None:
-    """A port of NX-OS is shut where no line says otherwise; the shares of waves count its link."""
+    """A port of NX-OS is shut without `no shutdown`; the shares of waves count its link."""
     spec, overlay = (
         tmp_path / "cluster.yaml",
         "{file: shut.cfg, nos: nxos, devices: [rack001-tor1a], removes: true}",

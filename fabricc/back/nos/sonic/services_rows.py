@@ -338,7 +338,7 @@ _ONLY = {
 }  # fmt: skip
 """Tables with one row that daemons read by its name."""
 _HASHED = ("l4_src_port", "l4_dst_port")
-"""Fields of ECMP_LOADSHARE_TABLE_IPV4 and _IPV6, behind the version, which tell the flows of two hosts apart."""
+"""Fields of ECMP_LOADSHARE_TABLE_IPV4 and _IPV6, behind the version, in which the flows of two hosts differ."""
 
 
 def _odd_identity(tables: Mapping[str, Any]) -> Iterator[OddRow]:
