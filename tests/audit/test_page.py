@@ -20,7 +20,7 @@ FOREIGN = Path(__file__).parents[1] / "back/nos/eos/beyond"
 @without_browser
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.spread
+@pytest.mark.slow
 def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, tmp_path: Path, scheme: str) -> None:
     found = audit_fabric(FOREIGN, jobs=1)
     assert found.findings

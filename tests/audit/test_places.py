@@ -51,6 +51,7 @@ def test_tiers_are_found_behind_other_names(name, hosts):
 
 
 @pytest.mark.parametrize("name", [each for each in INVENTORIES if "storage" not in str(each)])
+@pytest.mark.spread
 def test_units_and_rails_are_those_of_common_hosts(name):
     compiled, names, devices = read_anonymous(name)
     places = places_of(devices, links_of(devices))

@@ -111,6 +111,7 @@ def test_every_verb_with_formats_has_a_row() -> None:
     assert ROWS.keys() == OFFERED.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_impossible_requests_are_reported_in_the_requested_format(fabricc: Fabricc) -> None:
     wrong = []

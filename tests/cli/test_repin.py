@@ -107,6 +107,7 @@ def test_alone_and_with_a_key_exclude_each_other(repo: Path, fabricc: Fabricc) -
 
 
 @pytest.mark.parametrize(("spines", "more"), [(2, 4), (2, 8), (4, 8)])
+@pytest.mark.spread
 def test_the_cables_that_move_are_those_that_the_tables_list(
     repo: Path, fabricc: Fabricc, spines: int, more: int
 ) -> None:

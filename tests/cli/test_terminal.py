@@ -81,7 +81,7 @@ def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
     )
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
 def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
     output = show_on_terminal(80, VERBS[verb])

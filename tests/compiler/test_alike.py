@@ -117,6 +117,7 @@ def first_of_each(nos: str) -> list[tuple[PatternCache, Device]]:
 
 @pytest.mark.parametrize("shape", ["a way out", "all of it"])
 @pytest.mark.parametrize("nos", ["sonic", "eos"])
+@pytest.mark.spread
 def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
     for device in all_devices(make_fabric(nos, shape)):
         rest, own = split_device(device)

@@ -144,6 +144,7 @@ def test_storage_nodes_of_a_subnet_have_what_hosts_with_gpus_get_from_the_rails(
 
 
 @pytest.mark.parametrize("text", ["0xfe80000000000030", "fabricc-ib-parallel", "mlx5_parallel1", "parallel0"])
+@pytest.mark.spread
 def test_a_changed_name_of_a_storage_network_is_found(text: str, tmp_path: Path) -> None:
     result, tree = build(IB_STORAGE, tmp_path)
     manifest = Manifest.parse((tree / "manifest.json").read_bytes())

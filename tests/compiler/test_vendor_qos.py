@@ -49,6 +49,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     return compile_tree(wanted_spec(), tmp_path_factory.mktemp("vendor"))
 
 
+@pytest.mark.slow
 def test_the_tree_is_proved_with_its_hosts(built: tuple[Any, Path]) -> None:
     result, tree = built
     assert find_errors(result) == []

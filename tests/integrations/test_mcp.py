@@ -360,6 +360,7 @@ def test_files_that_a_spec_names_are_below_the_root_too(inner: Path) -> None:
     anyio.run(ask)
 
 
+@pytest.mark.slow
 def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
     repository = Repository.of(inner)
     head = repository.commit("HEAD")

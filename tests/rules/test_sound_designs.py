@@ -233,6 +233,7 @@ def find_warnings(path: Path, hosts: bool) -> set[str]:
 
 @pytest.mark.parametrize(("design", "code"), [("another priority", "FAB9607"), ("PFC alone", "FAB9606")])
 @pytest.mark.parametrize("system", ["eos", "junos"])
+@pytest.mark.spread
 def test_hosts_show_the_design_of_lossless_classes(
     system: str, design: str, code: str, tmp_path: Path
 ) -> None:

@@ -163,6 +163,7 @@ def test_garbage_is_no_answer_of_the_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ANSWERS)
+@pytest.mark.spread
 def test_a_netconf_session_is_bounded(body: Any, tmp_path: Path) -> None:
     hello = (
         b'<hello xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"><capabilities><capability>'

@@ -182,6 +182,7 @@ def test_a_moved_spec_needs_no_index(unrelated: Path, capsys: pytest.CaptureFixt
     assert "FAB9034" in "".join(capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_other_verbs_take_nothing_from_an_unrelated_repository(
     unrelated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

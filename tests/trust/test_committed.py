@@ -69,6 +69,7 @@ def commit_build(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("tree", ["build", TREE])
+@pytest.mark.spread
 def test_an_honest_tree_passes_and_nothing_is_written(
     repository: Path, check: Callable[..., Checked], tree: str
 ) -> None:
@@ -278,6 +279,7 @@ def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
         (".", "HEAD", "cluster.yaml", "FAB9020"),
     ],
 )
+@pytest.mark.spread
 def test_missing_committed_tree_is_rejected(
     repository: Path, check: Callable[..., Checked], tree: str, revision: str, spec: str, code: str
 ) -> None:

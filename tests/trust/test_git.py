@@ -288,6 +288,7 @@ def test_a_git_without_the_switch_for_lazy_fetches_fetches_nothing(
     assert not trap[1].exists()
 
 
+@pytest.mark.slow
 def test_a_blob_that_a_partial_clone_lacks_is_no_spec_that_is_not_there(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -313,6 +314,7 @@ def test_replaced_and_grafted_objects_count_for_nothing(repository: Path) -> Non
 
 
 @pytest.mark.parametrize("form", ["sha1", "sha256"])
+@pytest.mark.spread
 def test_an_object_whose_content_was_exchanged_is_refused(tmp_path: Path, form: str) -> None:
     """`git cat-file` and `git show` print it; the name of the commit stays the same."""
     top = tmp_path / form

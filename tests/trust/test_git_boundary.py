@@ -175,6 +175,7 @@ def test_borrowed_objects_are_read_unless_a_folder_is_the_limit(
         Repository.of(root)
 
 
+@pytest.mark.slow
 def test_work_trees_and_submodules_are_read(private: Path, root: Path, tmp_path: Path) -> None:
     git(root, "init", "-q")
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(private), "sub")

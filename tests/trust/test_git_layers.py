@@ -105,7 +105,7 @@ def test_no_alias_runs_as_a_transport_helper(
     assert not mark.exists()
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ["GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL", *door._SETTINGS])
 def test_nothing_is_fetched_without_a_layer(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str

@@ -375,6 +375,7 @@ def open_terminal(port: int) -> None:
 
 @pytest.mark.parametrize("serve", [flood, flood_lines, huge_packet, drip_bytes])
 @pytest.mark.parametrize("connect", [open_shell, open_netconf, open_terminal])
+@pytest.mark.spread
 def test_ssh_server_without_a_login_fails(
     serve: Callable[[socket.socket], None], connect: Callable[[int], None]
 ) -> None:

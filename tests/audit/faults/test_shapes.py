@@ -81,6 +81,7 @@ def test_loopbacks_without_an_address_are_found_on_all_switches() -> None:
     assert {each.file.partition("/")[0] for each in found if each.code == "FAB9676"} >= {"rack001-leaf"}
 
 
+@pytest.mark.slow
 def test_subnets_of_shut_ports_need_not_be_announced() -> None:
     files = build_texts("nxos")["rack002-leaf"]
     kept = replace(r"^ip prefix-list CONNECTED-V4 seq 10 .*\n", "")(dict(files))

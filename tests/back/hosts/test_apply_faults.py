@@ -293,6 +293,7 @@ stage renamed sh "$folder/tree/apply" --check
     assert "10-nm-disable" not in seen["renamed"]
 
 
+@pytest.mark.slow
 def test_a_missing_interface_for_sockets_is_a_note(tmp_path: Path) -> None:
     """NCCL finds no interface then, and ends; AMD's library reads rccl.conf."""
     script = """

@@ -125,6 +125,7 @@ def test_push_names_the_files_to_copy(call: Call, spec: Path, tmp_path: Path) ->
     )
 
 
+@pytest.mark.slow
 def test_doctor_looks_at_a_spec_of_infiniband(call: Call, spec: Path) -> None:
     output = call("doctor", spec)[1]
     assert "FAB5817" not in output

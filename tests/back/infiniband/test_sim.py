@@ -79,7 +79,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
     ],
     ids=["three tiers", "other devices on spines", "one leaf"],
 )
-@pytest.mark.spread
+@pytest.mark.slow
 def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
     ib = plan_subnets(make_document(hosts=12, **more))
     report = simulate_subnet(ib, render_subnet(ib))

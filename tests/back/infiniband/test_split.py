@@ -65,6 +65,7 @@ def test_files_agree_on_the_numbers(fabric: InfinibandFabric) -> None:
     assert {node.ports for node in net.switches()} == {80, 40}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}")
 def test_opensm_routes_it(fabric: InfinibandFabric) -> None:
     report = simulate_subnet(fabric, render_subnet(fabric))

@@ -41,6 +41,7 @@ def test_a_map_of_another_name_without_a_class_is_read(name: str) -> None:
         ("junos", "qfx5240-64od", "dgx-h100"),
     ],
 )
+@pytest.mark.spread
 def test_a_setting_of_sessions_does_not_break_a_fabric_without_sessions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], nos: str, model: str, host: str
 ) -> None:

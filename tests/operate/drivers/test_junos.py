@@ -243,6 +243,7 @@ def test_foreign_commit_is_not_mistaken_for_the_lost_commit(
 
 
 @pytest.mark.parametrize(("when", "adds"), [("before", False), ("after", False), ("after", True)])
+@pytest.mark.spread
 def test_a_lost_confirmation_is_completed(switch: JunosSwitch, driver: Any, when: str, adds: bool) -> None:
     switch.checks_commit = adds
     driver.load_replace_candidate(config=NEW)

@@ -79,6 +79,7 @@ def test_a_login_finds_a_switch_and_leaves_the_machine_alone(lab: Lab) -> None:
     assert over_ssh(lab, "cat /sys/class/net/swp1/speed").strip() == "100000"
 
 
+@pytest.mark.slow
 def test_a_secret_has_a_value_of_the_lab_s_own(lab: Lab) -> None:
     value = (lab.folder / making.FOLDER / "secrets" / "dc-core").read_text()
     runs = over_ssh(lab, "vtysh -c 'show running-config'")

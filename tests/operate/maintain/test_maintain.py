@@ -152,6 +152,7 @@ def test_two_tors_of_the_same_nics_cut_them_off_together_and_not_one_at_a_time(
 
 
 @pytest.mark.parametrize(("other", "parted"), [("su002-tor1b", True), ("su002-tor1a", False)])
+@pytest.mark.spread
 def test_hosts_behind_tors_of_two_planes_have_no_plane_in_common(
     tmp_path: Path, fabricc: Callable[..., Ran], other: str, parted: bool
 ) -> None:

@@ -89,6 +89,7 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
     assert len(reported) == 6
 
 
+@pytest.mark.slow
 def test_a_hook_that_fails_ends_the_push_with_the_switch_back_in_service(upgrading: Network) -> None:
     failing = write_hook(upgrading, "if told['action'] == 'install': print('no space'); sys.exit(4)")
     ran = upgrading.push("--hook", str(failing), status=3)

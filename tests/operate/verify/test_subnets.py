@@ -99,6 +99,7 @@ def test_a_subnet_as_planned_has_no_finding(
         assert capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_other_partitions_lids_and_cables_than_planned_are_found(
     tree: Path, tmp_path: Path, attached: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -382,7 +382,7 @@ MOVES = {
 }
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize(("former", "now"), MOVES.values(), ids=MOVES)
 def test_a_moved_spec_is_compared_with_the_one_that_it_was(
@@ -788,6 +788,7 @@ def test_other_verbs_render_a_revision_with_its_own_templates(
     assert "FAB6003" in out
 
 
+@pytest.mark.slow
 def test_lost_lines_of_a_lock_are_an_error_of_the_review(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:

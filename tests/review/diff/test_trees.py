@@ -59,6 +59,7 @@ def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: s
     "inventory",
     [slow_case("rack-zone-512"), slow_case("superpod-b200-4su"), "lab-smallest", "storage-zone"],
 )
+@pytest.mark.spread
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")
     tree = build_spec(spec)
