@@ -221,7 +221,11 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         if statement.of(port, "vrf") is None
         for each in addresses
     ]
-    near = [(key, ip) for key, values in outside if (ip := _one_hop_neighbor(key, values))]
+    near = [
+        (key, ip)
+        for key, values in outside
+        if (ip := _one_hop_neighbor(key, _without_near_source(statement, sessions, key, values)))
+    ]
     lost = [(key, ip) for key, ip in near if not any(ip in net for net in nets)]
     unchecked = any(part in path for path in statement.rest for part in _UNCHECKED)
     if not lost or unchecked or not states_all_addresses(statement, own):
@@ -405,6 +409,16 @@ def _ports_elsewhere(
         if statement.of(port, "vrf") is not None
         and any(ip in each.network for ip in neighbors for each in addresses)
     ]
+
+
+def _without_near_source(
+    statement: Statement, sessions: Sessions, key: Key, values: Mapping[str, Value]
+) -> Mapping[str, Value]:
+    """Return the settings of a session, without a source that is the port to its neighbor or an address of it."""
+    port, source = sessions.near.get(key, ""), values.get("update_source")
+    own = [text.partition("/")[0] for text in statement.addresses.get(port, ())]
+    near = bool(port) and source in (port, *own)
+    return {leaf: value for leaf, value in values.items() if leaf != "update_source"} if near else values
 
 
 def _one_hop_neighbor(key: Key, values: Mapping[str, Value]) -> IPv4Address | IPv6Address | None:

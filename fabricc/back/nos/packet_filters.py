@@ -37,7 +37,7 @@ _KEYS = {
 }  # fmt: skip
 CONDITIONS = frozenset(_KEYS)
 """Keys of conditions that are known; `other` stands for the rest."""
-_QUIET = ("log", "count", "counter", "ether_type", "ip_type", "0x0800", "0x800")
+_QUIET = ("log", "count", "counter", "ether_type", "ip_type", "0x0800", "0x800", "ipv4any")
 _WORD = re.compile(r"[^\s,=\[\]]+")
 _END = -1
 _HIGHEST = 65535
@@ -90,7 +90,7 @@ def dropped_services(
                 for number, rule in enumerate(parsed)
                 if rule
                 and rule.may_match(protocol, port)
-                and not (rule.drops and rule.conditional)
+                and not (rule.drops and rule.conditional and not _drops_answers(rule, port))
                 and not (neighbors and _excludes(rules[number], service, tuple(neighbors)))
             ),
             _END,
@@ -98,6 +98,12 @@ def dropped_services(
         first = parsed[at] if at != _END else None
         if first.drops if first else system not in _OPEN:
             yield service, at
+
+
+def _drops_answers(rule: _Rule, port: int) -> bool:
+    """Return whether a rule is about packets from the port of BGP alone: those of sessions that the switch opens."""
+    alone = rule.protocols == {"tcp"} and not (rule.ports or any(rule.ends) or rule.points or rule.other)
+    return alone and rule.from_ports == ((port, port),)
 
 
 class Flow(NamedTuple):

@@ -15,7 +15,8 @@ DROPPED = {
     ("deny icmp any any", "permit ip any any"): set(),
     ("discard protocol tcp,udp destination-port 4791", "accept"): {"RoCE"},
     ("discard protocol tcp port bgp", "accept"): {"BGP"},
-    ("discard protocol tcp source-port 179", "accept"): set(),
+    ("discard protocol tcp source-port 179", "accept"): {"BGP"},
+    ("discard protocol tcp source-port 179 source-address 192.0.2.1", "accept"): set(),
     ("accept protocol icmp", "discard"): {"BGP", "BFD", "RoCE"},
     ("accept protocol 89", "discard protocol 17", "accept"): {"BFD", "RoCE"},
     ("permit tcp any any established", "deny ip any any"): {"BFD", "RoCE"},
@@ -25,6 +26,7 @@ DROPPED = {
 OPEN = {
     ("FORWARD IP_PROTOCOL=1", "DROP SRC_IP=0.0.0.0/0"): {"BGP", "BFD", "RoCE"},
     ("DROP IP_PROTOCOL=1",): set(),
+    ("redirect Ethernet0 IP_PROTOCOL 17 L4_DST_PORT 4791", "DROP ETHER_TYPE 0x0800"): {"BGP", "BFD"},
     ("DROP IP_PROTOCOL=17 L4_SRC_PORT=4791",): set(),
 }
 """The same of a list that forwards what no rule matches."""

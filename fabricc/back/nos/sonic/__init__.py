@@ -38,7 +38,7 @@ from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, relea
 from fabricc.back.nos.sonic.odd_rows import find_odd_rows
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
-from fabricc.back.reading import Document, Reader, Types
+from fabricc.back.reading import Block, Document, Reader, Types
 from fabricc.back.reading.reader import recognized_lines
 from fabricc.fabric.facts import Facts, Reading, Unplanned, switch_facts
 
@@ -191,6 +191,19 @@ def reader() -> Reader:
     return Reader(topics, types, partial(config_db.table_tree, known), describe=config_db.format_unknown)
 
 
+@cache
+def _known_fields() -> Mapping[str, frozenset[str]]:
+    """Return table -> the fields that the reader knows of it, whatever daemon reads them."""
+    found: dict[str, set[str]] = {}
+    for table in reader().topics:
+        for row in table.rows:
+            for each in row.rows if isinstance(row, Block) and isinstance(row.rows, tuple) else ():
+                inner = each.rows if isinstance(each, Block) and isinstance(each.rows, tuple) else ()
+                words = {field.pattern.split()[0] for field in inner}
+                found.setdefault(row.pattern, set()).update(filter(str.isidentifier, words))
+    return {table: frozenset(fields) for table, fields in found.items()}
+
+
 def rows_with_faults(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield the rows that show a fault by themselves."""
     yield from find_odd_rows(tables)
@@ -198,7 +211,7 @@ def rows_with_faults(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     yield from control_plane.find_odd_access(tables)
     yield from buffers.find_odd_pools(tables)
     yield from interfaces.find_odd_interfaces(tables)
-    yield from frr_tables.find_odd_neighbors(tables)
+    yield from bgp.find_odd_neighbors(tables)
 
 
 def _read_tables(text: str, reading: Reading) -> Document | None:
@@ -225,7 +238,7 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         place = config_db.find_condition(text, why) or (file, row.line)
         reading.put(f"unread[{name}]", ", ".join(reasons), *place)
     for unknown in [*reading.unknown]:
-        name, why = explain_misspelled(unknown[2], raw) if unknown[0] == file else ("", "")
+        name, why = explain_misspelled(unknown[2], raw, _known_fields()) if unknown[0] == file else ("", "")
         if name and f"unread[{name}]" not in reading.facts:
             reading.put(f"unread[{name}]", why, file, unknown[1])
     for name, key, why, other in lost_rows(raw, text):

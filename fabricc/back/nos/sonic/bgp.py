@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import frr
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
@@ -10,12 +11,15 @@ from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROF
 from fabricc.back.nos.sonic.config_db import FILE, Tables, kept_fields, put_field, table_block
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
+from fabricc.back.nos.sonic.odd_rows import OddRow, odd_field, odd_lack, table_rows
 from fabricc.back.reading import Document, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.values import replace
 from fabricc.fabric.facts import Facts, Reading, Unplanned, option_facts, outward_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from fabricc.fabric.model import Switch
     from fabricc.fabric.routing import Bgp
 
@@ -135,3 +139,81 @@ def read_routing(text: str, reading: Reading) -> None:
 
 
 TOPIC = Topic(ROWS, finish)
+
+
+# --- rows that contradict others -----------------------------------------------------------------------
+
+_BY_ADDRESS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR")
+_LINKS = ("INTERFACE", "PORTCHANNEL_INTERFACE")
+_LINK_LENGTHS = ("30", "31", "126", "127")
+_MOST_LINKS = 3
+"""Links of a family with sessions, from which one without a session is an odd one."""
+
+
+def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield neighbors that bgpcfgd does not add (managers_bgp.py), or that cannot be as they are stated."""
+    texts = [(name, key) for name in tables if name.endswith("INTERFACE") for key in table_rows(tables, name)]
+    own = {key.partition("|")[2].partition("/")[0].lower() for _, key in texts} - {""}
+    used: set[str] = set()
+    numbers: dict[tuple[str, str], tuple[str, str]] = {}
+    for table in _BY_ADDRESS:
+        for key, row in table_rows(tables, table).items():
+            near, number = str(row.get("local_addr", "")).lower(), str(row.get("asn", ""))
+            used.add(near)
+            if near and own and near not in own:
+                effect = "bgpcfgd waits for a port with it, and no session comes up"
+                yield odd_field(table, key, row, "local_addr", effect)
+            other, first = numbers.setdefault((table, str(row.get("name") or key)), (key, number))
+            for one, far, theirs in ((key, other, first), (other, key, number)) if first != number else ():
+                effect = f"{row['name']} has two AS numbers: {far} has {theirs}"
+                yield odd_field(table, one, tables[table][one], "asn", effect)
+    for key, row in table_rows(tables, "BGP_PEER_RANGE").items():
+        yield from _odd_ranges(tables, key, row)
+    yield from _waiting_neighbors(tables)
+    links = [(name, key) for name, key in texts if name in _LINKS and key.rpartition("/")[2] in _LINK_LENGTHS]
+    for mark in (".", ":"):
+        mine = [each for each in links if mark in each[1]]
+        idle = [each for each in mine if each[1].partition("|")[2].partition("/")[0].lower() not in used]
+        if len(idle) == 1 and len(mine) > _MOST_LINKS:
+            name, key = idle[0]
+            yield OddRow(f"{name}|{key} has no row of BGP_NEIGHBOR, so no session uses the link", name, key)
+
+
+def _waiting_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield a neighbor that its daemon never adds for want of another row (managers_bgp.py, frrcfgd.py)."""
+    key = next(iter(table_rows(tables, "BGP_NEIGHBOR")), "")
+    row = table_rows(tables, "DEVICE_METADATA").get("localhost", {})
+    if not key or "PORT" not in tables or str(row.get("docker_routing_config_mode")).startswith("split"):
+        return
+    if "|" in key:
+        return
+    if row.get("frr_mgmt_framework_config") == "true":
+        effect = f"frrcfgd adds no neighbor: {key} names no VRF"
+        yield odd_field("DEVICE_METADATA", "localhost", row, "frr_mgmt_framework_config", effect)
+        return
+    loopbacks = [each for each in table_rows(tables, "LOOPBACK_INTERFACE") if each.startswith("Loopback0|")]
+    if "bgp_router_id" not in row and not any("." in each for each in loopbacks):
+        yield odd_lack("BGP_NEIGHBOR", key, "an IPv4 address of Loopback0", "bgpcfgd adds no neighbor")
+    if "type" not in row:
+        yield odd_lack("DEVICE_METADATA", "localhost", "type", "bgpcfgd adds no neighbor")
+
+
+def _odd_ranges(tables: Mapping[str, Any], key: str, row: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield ranges of neighbors inside of the subnet of a VLAN with fewer addresses than the VLAN has ports."""
+    ports = [each.partition("|")[0] for each in table_rows(tables, "VLAN_MEMBER")]
+    listed = row.get("ip_range")
+    try:
+        ranges = [ip_network(str(each), strict=False) for each in listed] if isinstance(listed, list) else []
+        subnets = [
+            (vlan, ip_network(text, strict=False))
+            for vlan, _, text in (each.partition("|") for each in table_rows(tables, "VLAN_INTERFACE"))
+            if text
+        ]
+    except ValueError:
+        return
+    for each in ranges:
+        for vlan, subnet in subnets:
+            inside = each.version == subnet.version and each != subnet and each[0] in subnet
+            if inside and each.num_addresses < ports.count(vlan):
+                effect = f"most neighbors of {vlan}, which has {subnet}, get no session"
+                yield odd_field("BGP_PEER_RANGE", key, row, "ip_range", effect)

@@ -201,13 +201,21 @@ _ALIKE = 0.86
 """How much of a misspelled name is right, at least, where more than a letter is wrong."""
 
 
-def explain_misspelled(text: str, tables: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the name of a strange entry that no daemon reads, and why: it resembles one that is not stated."""
+def explain_misspelled(
+    text: str, tables: Mapping[str, Any], fields: Mapping[str, frozenset[str]]
+) -> tuple[str, str]:
+    """Return the name of a strange entry that no daemon reads, and why: it resembles one that is not stated.
+
+    Args:
+        text: of the entry.
+        tables: `config_db.json` as parsed.
+        fields: table -> further fields that are known of it.
+    """
     match = _STRANGE.fullmatch(text)
     if match is None:
         return "", ""
     whole, table, key, field = match.groups()
-    near = _resembled(whole or table, field or "")
+    near = _resembled(whole or table, field or "", fields.get(table or "", frozenset()))
     row = _rows(tables, table).get(key)
     stated = [*tables] if whole else [*row] if isinstance(row, dict) else []
     if near in ("", field, whole) or near in stated:
@@ -216,14 +224,17 @@ def explain_misspelled(text: str, tables: Mapping[str, Any]) -> tuple[str, str]:
 
 
 @lru_cache(1 << 10)
-def _resembled(table: str, field: str) -> str:
+def _resembled(table: str, field: str, fields: frozenset[str]) -> str:
     """Return the field of a table, or without a field the table, that a name resembles; "" for none."""
     known = load_consumers()
     every = {**known.found, **known.tables}
     tables = {*every, *known.values, *known.names}
-    names = {each for one in every.get(table, ()) for each in one.fields or ()} if field else tables
+    named = {each for one in every.get(table, ()) for each in one.fields or ()}
+    names = named | fields if field else tables
     folded = {each.casefold(): each for each in names}
     name = (field or table).casefold()
+    if name in folded:
+        return folded[name]
     one_letter = {*word_variants(name)} if field or len(name) > _SHORT else set()
     near = sorted(folded.keys() & one_letter) or get_close_matches(name, folded, 1, _ALIKE)
     longer = [each for each in folded if f"{each}_".startswith(f"{name}_") or name.startswith(f"{each}_")]

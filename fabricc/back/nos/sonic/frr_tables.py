@@ -8,11 +8,9 @@ Where `docker_routing_config_mode` begins with `split`, `frr.conf` is the device
 from __future__ import annotations
 
 from collections import defaultdict
-from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
-from fabricc.back.nos.sonic.odd_rows import OddRow, odd_field, table_rows
 from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, StoredValue, Topic
 from fabricc.back.reading import Row as PatternRow
@@ -43,6 +41,8 @@ _FAMILY_JOINT = {
     "max_prefix_limit": "maximum_prefixes", "allow_as_in": "allow_as_in", "default_rmap": "default_originate",
 }  # fmt: skip
 """Fields of a neighbor's address family whose value is the fact's."""
+_OF_EVPN = (("evpn", "import"), ("evpn", "export"))
+"""Families and leaves whose facts are those of EVPN."""
 _FAMILY_FLAGS = {
     "rrclient": "reflector_client", "nhself": "next_hop_self", "unchanged_nexthop": "next_hop_unchanged",
     "as_override": "as_override",
@@ -64,7 +64,7 @@ _GLOBALS = {
 _GLOBAL_SETTINGS = (
     "always_compare_med", "bestpath_med_confed", "coalesce_time", "compare_confed_as_path", "confed_peers",
     "default_ipv4_unicast", "default_local_preference", "default_show_hostname", "default_shutdown",
-    "deterministic_med", "disable_ebgp_connected_rt_check", "ebgp_requires_policy", "external_compare_router_id",
+    "deterministic_med", "disable_ebgp_connected_rt_check", "external_compare_router_id",
     "fast_external_failover", "graceful_restart_enable", "graceful_shutdown", "gr_preserve_fw_state",
     "gr_restart_time", "gr_stale_routes_time", "ignore_as_path_length", "load_balance_mp_relax",
     "log_nbr_state_changes", "max_dynamic_neighbors", "max_med_time", "med_missing_as_worst",
@@ -72,7 +72,7 @@ _GLOBAL_SETTINGS = (
     "rr_clnt_to_clnt_reflection", "write_quanta",
 )  # fmt: skip
 _AF_SETTINGS = (
-    "advertise-all-vni", "advertise-default-gw", "advertise-svi-ip", "advertise_ipv4_unicast",
+    "advertise-default-gw", "advertise-svi-ip", "advertise_ipv4_unicast",
     "advertise_ipv6_unicast", "autort", "dad-enabled", "dad-freeze", "dad-max-moves", "dad-time",
     "default_originate_ipv4", "default_originate_ipv6", "ebgp_route_distance", "export-rts",
     "ibgp_equal_cluster_length",
@@ -87,6 +87,14 @@ _MATCHES = (
     "set_ipv6_next_hop_global", "set_ipv6_next_hop_prefer_global", "set_local_pref", "set_med", "set_metric",
     "set_metric_action", "set_next_hop", "set_origin", "set_repeat_asn", "set_src", "set_tag",
 )  # fmt: skip
+_CLAUSE = {
+    "match_prefix_set": "prefix_list", "match_ipv6_prefix_set": "prefix_list", "match_community": "community_list",
+    "set_local_pref": "local_preference", "match_as_path": "match as-path", "match_tag": "match tag",
+    "match_interface": "match interface", "match_protocol": "match source-protocol", "call_route_map": "call",
+    "set_community_inline": "set community", "set_asn_list": "set as-path prepend", "set_origin": "set origin",
+    "set_med": "set metric", "set_next_hop": "set ip next-hop", "set_src": "set src", "set_tag": "set tag",
+}  # fmt: skip
+"""Fields of a clause -> the words of its fact; those of the fabric's own facts have an underscore and come first."""
 _FAMILIES = {"ipv4_unicast": "ipv4", "ipv6_unicast": "ipv6", "l2vpn_evpn": "evpn"}
 _DEFAULT = "default"
 
@@ -108,8 +116,8 @@ ROWS: tuple[PatternRow, ...] = (
     *(table_block(name, *_any_fields(*dict.fromkeys(_PEER_FAMILY))) for name in ("BGP_NEIGHBOR_AF",
         "BGP_PEER_GROUP_AF")),
     table_block("BGP_PEER_RANGE", *_any_fields("name", "src_address", "ip_range", "peer_asn")),
-    table_block("BGP_GLOBALS", *_any_fields(*_GLOBALS, *_GLOBAL_SETTINGS)),
-    table_block("BGP_GLOBALS_AF", *_any_fields("max_ebgp_paths", "max_ibgp_paths", *_AF_SETTINGS)),
+    table_block("BGP_GLOBALS", *_any_fields(*_GLOBALS, *_GLOBAL_SETTINGS, "ebgp_requires_policy")),
+    table_block("BGP_GLOBALS_AF", *_any_fields("max_ebgp_paths", "max_ibgp_paths", "advertise-all-vni", *_AF_SETTINGS)),
     table_block("BGP_GLOBALS_AF_NETWORK", *_any_fields("policy", "backdoor")),
     table_block("BGP_GLOBALS_AF_AGGREGATE_ADDR", *_any_fields("as_set", "summary_only", "policy")),
     table_block("BGP_GLOBALS_LISTEN_PREFIX", *_any_fields("peer_group")),
@@ -160,6 +168,7 @@ def finish(document: Document) -> None:
         _put_leaves(document, f"{_vrf_prefix(key)}bgp/", row, _GLOBALS)
         document.put_kept(f"{_vrf_prefix(key)}bgp/multipath_relax", row.values, "load_balance_mp_relax")
         state_fields(document, f"{_vrf_prefix(key)}bgp/setting", row, *_GLOBAL_SETTINGS)
+        document.put_kept(f"{_vrf_prefix(key)}bgp/requires_policy", row.values, "ebgp_requires_policy")
     _finish_families(document)
     _finish_sessions(document)
     _finish_policy(document)
@@ -193,6 +202,8 @@ def _finish_families(document: Document) -> None:
         })  # fmt: skip
         path = f"{prefix}evpn/setting" if family == "evpn" else f"{prefix}bgp/setting"
         state_fields(document, path, row, *_AF_SETTINGS)
+        if family == "evpn" and value_of(row, "advertise-all-vni") == "true":
+            document.put(f"{prefix}evpn/advertises_all", "true", row.values["advertise-all-vni"][1])
     for table_name, leaf in (
         ("BGP_GLOBALS_AF_NETWORK", "network"),
         ("BGP_GLOBALS_AF_AGGREGATE_ADDR", "aggregate"),
@@ -257,6 +268,10 @@ def _finish_sessions(document: Document) -> None:
                 (f"{_vrf_prefix(vrf)}bgp/neighbor[{peer}]/{leaf}", value, line or row.line)
                 for leaf, value, line in (*_session_facts(peer, stored), *_family_facts(by_family))
             )
+            overlay = by_family.get("l2vpn_evpn", {}) if _vrf_prefix(vrf) == "" else {}
+            for field, leaf in _FAMILY_JOINT.items():
+                if ("evpn", leaf) in _OF_EVPN:
+                    document.put_kept(f"evpn/neighbor[{peer}]/{leaf}", overlay, field)
     for name, row in rows_of(document, "BGP_PEER_RANGE").items():
         ranges, line = row.values.get("ip_range", ("", row.line))
         for seen in filter(None, str(ranges).split(",")):
@@ -306,7 +321,7 @@ def _family_facts(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterato
     leaves: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for family, stored in active.items():
         for field, leaf in _FAMILY_JOINT.items():
-            if field in stored:
+            if field in stored and (family, leaf) not in _OF_EVPN:
                 leaves[leaf].append((family, str(stored[field][0]), stored[field][1]))
         for field, leaf in _FAMILY_FLAGS.items():
             if str(stored.get(field, ("",))[0]).lower() in ("true", "1"):
@@ -319,7 +334,7 @@ def _family_facts(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterato
         values = [value for _, value, _ in found]
         if leaf in _LISTED:
             yield leaf, ",".join(values), found[0][2]
-        elif len(set(values)) == 1 and len(found) == len(active):
+        elif len(set(values)) == 1 and {*active} - {"evpn"} <= {family for family, _, _ in found}:
             yield leaf, parse_number(values[0]), found[0][2]
         else:
             yield leaf, ", ".join(f"{family} {value}" for family, value, _ in found), found[0][2]
@@ -329,7 +344,10 @@ def _finish_policy(document: Document) -> None:
     for key, row in rows_of(document, "ROUTE_MAP").items():
         name, sequence = _key_parts(key, 2)
         action = value_of(row, "route_operation", "permit")
-        lines = [f"{field} {value}" for field, (value, _) in row.values.items() if field != "route_operation"]
+        words = sorted((_CLAUSE.get(field, field), str(value)) for field, (value, _) in row.values.items())
+        first = [each for each in _CLAUSE.values() if "_" in each]
+        words.sort(key=lambda each: first.index(each[0]) if each[0] in first else len(first))
+        lines = [f"{word} {value}" for word, value in words if word != "route_operation"]
         document.put(f"route_map[{name}]/{sequence}", " ".join([action, *lines]), row.line)
     entries: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
     for key, row in rows_of(document, "PREFIX").items():
@@ -403,59 +421,3 @@ def _finish_ospf(document: Document) -> None:
 
 
 TOPIC = Topic(ROWS, finish)
-
-
-_BY_ADDRESS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR")
-_LINKS = ("INTERFACE", "PORTCHANNEL_INTERFACE")
-_LINK_LENGTHS = ("30", "31", "126", "127")
-_MOST_LINKS = 3
-"""Links of a family with sessions, from which one without a session is an odd one."""
-
-
-def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield neighbors that bgpcfgd does not add (managers_bgp.py), or that cannot be as they are stated."""
-    texts = [(name, key) for name in tables if name.endswith("INTERFACE") for key in table_rows(tables, name)]
-    own = {key.partition("|")[2].partition("/")[0].lower() for _, key in texts} - {""}
-    used: set[str] = set()
-    numbers: dict[tuple[str, str], tuple[str, str]] = {}
-    for table in _BY_ADDRESS:
-        for key, row in table_rows(tables, table).items():
-            near, number = str(row.get("local_addr", "")).lower(), str(row.get("asn", ""))
-            used.add(near)
-            if near and own and near not in own:
-                effect = "bgpcfgd waits for a port with it, and no session comes up"
-                yield odd_field(table, key, row, "local_addr", effect)
-            other, first = numbers.setdefault((table, str(row.get("name") or key)), (key, number))
-            for one, far, theirs in ((key, other, first), (other, key, number)) if first != number else ():
-                effect = f"{row['name']} has two AS numbers: {far} has {theirs}"
-                yield odd_field(table, one, tables[table][one], "asn", effect)
-    for key, row in table_rows(tables, "BGP_PEER_RANGE").items():
-        yield from _odd_ranges(tables, key, row)
-    links = [(name, key) for name, key in texts if name in _LINKS and key.rpartition("/")[2] in _LINK_LENGTHS]
-    for mark in (".", ":"):
-        mine = [each for each in links if mark in each[1]]
-        idle = [each for each in mine if each[1].partition("|")[2].partition("/")[0].lower() not in used]
-        if len(idle) == 1 and len(mine) > _MOST_LINKS:
-            name, key = idle[0]
-            yield OddRow(f"{name}|{key} has no row of BGP_NEIGHBOR, so no session uses the link", name, key)
-
-
-def _odd_ranges(tables: Mapping[str, Any], key: str, row: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield ranges of neighbors inside of the subnet of a VLAN with fewer addresses than the VLAN has ports."""
-    ports = [each.partition("|")[0] for each in table_rows(tables, "VLAN_MEMBER")]
-    listed = row.get("ip_range")
-    try:
-        ranges = [ip_network(str(each), strict=False) for each in listed] if isinstance(listed, list) else []
-        subnets = [
-            (vlan, ip_network(text, strict=False))
-            for vlan, _, text in (each.partition("|") for each in table_rows(tables, "VLAN_INTERFACE"))
-            if text
-        ]
-    except ValueError:
-        return
-    for each in ranges:
-        for vlan, subnet in subnets:
-            inside = each.version == subnet.version and each != subnet and each[0] in subnet
-            if inside and each.num_addresses < ports.count(vlan):
-                effect = f"most neighbors of {vlan}, which has {subnet}, get no session"
-                yield odd_field("BGP_PEER_RANGE", key, row, "ip_range", effect)

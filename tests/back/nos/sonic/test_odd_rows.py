@@ -46,6 +46,12 @@ def _rule(**fields: str) -> Callable[[Tables], None]:
     return _both(table, _edit("ACL_RULE", "DATA|R1", PRIORITY="1", **fields))
 
 
+_NEIGHBOR = _both(
+    _edit("DEVICE_METADATA", "localhost", docker_routing_config_mode="separated"),
+    _edit("BGP_NEIGHBOR", "10.9.0.1", asn="65001"),
+)
+"""A neighbor of bgpcfgd."""
+
 CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "two ports of one alias": ("PORT|Ethernet4 alias", _edit("PORT", "Ethernet4", alias="etp1a")),
     "one lane for 800G": ("PORT|Ethernet64 lanes", _edit("PORT", "Ethernet64", lanes="64")),
@@ -74,6 +80,9 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "a cable without length": ("CABLE_LENGTH|AZURE ", _drop("CABLE_LENGTH", "AZURE", "Ethernet64")),
     "a neighbor of no port": ("BGP_NEIGHBOR|10.9.0.1 local_addr", _edit("BGP_NEIGHBOR", "10.9.0.1", asn="65001", local_addr="10.9.0.0")),
     "two AS numbers": ("BGP_NEIGHBOR|10.9.0.1 asn", _both(_edit("BGP_NEIGHBOR", "10.9.0.1", asn="65001", name="T1"), _edit("BGP_NEIGHBOR", "fc00::1", asn="65002", name="T1"))),
+    "a neighbor without a loopback": ("BGP_NEIGHBOR|10.9.0.1 without an IPv4", _both(_NEIGHBOR, lambda tables: tables.pop("LOOPBACK_INTERFACE"))),
+    "a neighbor of a switch of no type": ("DEVICE_METADATA|localhost without type", _both(_NEIGHBOR, _drop("DEVICE_METADATA", "localhost", "type"))),
+    "a neighbor of no VRF": ("DEVICE_METADATA|localhost frr_mgmt_framework_config", _both(_NEIGHBOR, _edit("DEVICE_METADATA", "localhost", frr_mgmt_framework_config="true"))),
     "an idle link": ("PORTCHANNEL_INTERFACE|PortChannel4|10.9.0.6/31 ", _both(lambda tables: tables.pop("INTERFACE"), *(_edit("PORTCHANNEL_INTERFACE", f"PortChannel{each}|10.9.0.{2 * each - 2}/31") for each in (1, 2, 3, 4)), *(_edit("BGP_NEIGHBOR", f"10.9.0.{2 * each - 1}", local_addr=f"10.9.0.{2 * each - 2}") for each in (1, 2, 3)))),
     "few neighbors of a VLAN": ("BGP_PEER_RANGE|hosts ip_range", _both(_edit("VLAN_INTERFACE", "Vlan10|10.8.0.1/24"), *(_edit("VLAN_MEMBER", f"Vlan10|Ethernet{each}") for each in range(5)), _edit("BGP_PEER_RANGE", "hosts", ip_range=["10.8.0.0/30"]))),
     "hash without ports": ("ECMP_LOADSHARE_TABLE_IPV4|ipv4 ipv4_l4_src_port", _edit("ECMP_LOADSHARE_TABLE_IPV4", "ipv4", ipv4_dst_ip="true", ipv4_l4_dst_port="true", ipv4_l4_src_port="false")),

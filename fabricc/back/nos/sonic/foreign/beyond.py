@@ -290,9 +290,21 @@ def _finish_access_lists(document: Document) -> None:
             rules[name].append((-priority if isinstance(priority, int) else 0, row))
     for name, found in rules.items():
         for place, (_, row) in enumerate(sorted(found, key=lambda each: each[0])):
-            actions = [value_of(row, field).lower() for field in _ACTIONS if field in row.values]
-            matches = [f"{f} {v}" for f, (v, _) in row.values.items() if f not in (*_ACTIONS, "PRIORITY")]
+            actions = [
+                value_of(row, field).lower().replace("redirect:", "redirect ")
+                for field in _ACTIONS
+                if field in row.values
+            ]
+            matches = [
+                f"{field} {_TYPES.get(str(value), value) if field == 'ETHER_TYPE' else value}"
+                for field, (value, _) in row.values.items()
+                if field not in (*_ACTIONS, "PRIORITY")
+            ]
             document.put(f"access_list[{name}]/{place}", " ".join([*actions, *matches]), row.line)
+
+
+_TYPES = {"2048": "0x0800", "2054": "0x0806", "34525": "0x86DD"}
+"""Types of frames as acl-loader writes them, and as others do (sonic-utilities, acl_loader/main.py)."""
 
 
 def _finish_static(document: Document) -> None:
@@ -303,7 +315,7 @@ def _finish_static(document: Document) -> None:
             value_of(row, field).split(",") for field in ("nexthop", "ifname", "distance", "nexthop-vrf")
         ]
         hops = list(_next_hops(columns))
-        if "true" in value_of(row, "blackhole").split(","):
+        if "true" in value_of(row, "blackhole").split(",") or any("Null0" in each.split() for each in hops):
             hops = ["discard"]
         document.put(f"{path}static_route[{prefix}]", static_text(hops), row.line)
 
