@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading import (
@@ -37,6 +38,14 @@ def rule_text(prefix: str, eq: int | None, ge: int | None, le: int | None) -> st
     """Return a rule as its fact's value, `eq` as both bounds."""
     low, high = (ge, le) if eq is None else (eq, eq)
     return prefix + (f" ge {low}" if low is not None else "") + (f" le {high}" if high is not None else "")
+
+
+def masked_prefix(address: str, mask: str) -> str | None:
+    """Return an address and a mask as a prefix, None for what is no mask."""
+    try:
+        return str(ip_network(f"{address}/{mask}", strict=False))
+    except ValueError:
+        return None
 
 
 LENGTHS = "(eq <0-128>|[ge <0-128>] [le <0-128>])"

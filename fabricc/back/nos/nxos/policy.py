@@ -80,6 +80,7 @@ def _entry_rows(pattern: str, scope: str) -> Row:
 _FILTER: Sequence[Row] = (
     Entry("<integer> <permit|deny> <rest>", "rules",
         lambda _, action, rest: f"{action} {' '.join(rest.split())}"),
+    Keep("<permit|deny> <rest>", lambda action, rest: {f"{action} {' '.join(rest.split())}": "on"}),
     Silent("[<integer>] remark <rest>"),
     Silent("[no] statistics per-entry"),
     Silent("(fragments|ignore|hardware) <rest>"),

@@ -406,8 +406,9 @@ def _finish_access(document: Document) -> None:
     used = {name for name, _ in guards.values()}
     for name, listed in lists.items():
         path = f"management/access_list[{name}]" if name in used else f"access_list[{name}]"
-        document.put(f"{path}/rules", len(listed.table("rules")), listed.line)
-        document.put_places(path, listed.ordered_entries("rules"))
+        rules = _rules_in_order(listed)
+        document.put(f"{path}/rules", len(rules), listed.line)
+        document.put_places(path, rules)
     for path, (name, line) in guards.items():
         document.put(path, name, line)
         if name not in lists:
@@ -415,9 +416,15 @@ def _finish_access(document: Document) -> None:
         elif path == _GUARDS[0]:
             networks = _admitted_networks(lists[name])
             everyone = next((at for network, at in networks if network == EVERYONE), 0)
-            first = next((at for _, at in lists[name].ordered_entries("rules")), line)
+            first = next((at for _, at in _rules_in_order(lists[name])), line)
             place = everyone or (line if networks else first)
             document.put("management/access", ",".join(sorted(network for network, _ in networks)), place)
+
+
+def _rules_in_order(listed: Scope) -> list[StoredValue]:
+    """Return the rules of a list: those with numbers, and those without, to which the system gives the next ones."""
+    bare: list[StoredValue] = [(text, line) for text, (_, line) in listed.values.items()]
+    return [*listed.ordered_entries("rules"), *bare]
 
 
 _SSH_PORT = "22"
@@ -426,7 +433,7 @@ _SSH_PORT = "22"
 def _admitted_networks(listed: Scope) -> list[tuple[str, int]]:
     """Return the networks whose every packet, or SSH, a list permits before it denies one, and the line of each."""
     found = []
-    for text, line in listed.ordered_entries("rules"):
+    for text, line in _rules_in_order(listed):
         action, protocol, network, host, *rest = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
         if protocol == "tcp" and _SSH_PORT not in rest:

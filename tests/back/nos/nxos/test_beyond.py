@@ -197,3 +197,26 @@ def test_cut_and_garbled_files_are_read_without_an_exception() -> None:
             chance.shuffle(words)
             garbled = " ".join(words)
             NXOS.ignorable({FILE: garbled}, NXOS.read({FILE: garbled}))
+
+
+ROUTES = {
+    "ip route 192.0.2.0/24 null0 name hole tag 7": "discard",
+    "ip route 192.0.2.0 255.255.255.0 Null 0": "discard",
+    "ip route 192.0.2.0/24 loopback0": "discard",
+    "ip route 192.0.2.0 255.255.255.0 10.0.0.1": "10.0.0.1",
+    "ip route 192.0.2.0 255.255.255.0 10.0.0.1\nip route 192.0.2.0 255.255.255.0 10.0.0.2": "10.0.0.1,10.0.0.2",
+}
+
+
+@pytest.mark.parametrize("text", ROUTES)
+def test_static_routes_are_read_as_the_cli_takes_them(text: str) -> None:
+    assert facts_of(f"{text}\n")["static_route[192.0.2.0/24]"] == ROUTES[text]
+
+
+def test_rules_without_numbers_follow_those_with_numbers() -> None:
+    text = "ip access-list A\n  deny udp any any eq 4791\n  10 permit tcp any any\n"
+    facts = facts_of(text)
+    assert [facts[f"access_list[A]/{at}"] for at in range(2)] == [
+        "permit tcp any any",
+        "deny udp any any eq 4791",
+    ]

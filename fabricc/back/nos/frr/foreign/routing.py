@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_network
 
+from fabricc.back.nos.cli_dialect import masked_prefix
 from fabricc.back.nos.frr.words import put_settings, repeated_rows, setting_rows, settings_in
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.back.reading.rows import parse_address
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 
-DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject"})
+DISCARDS = frozenset({"blackhole", "Null0", "null0", "reject", "lo"})
+"""Ways on which packets are dropped; the loopback device takes only those to an address of the switch itself."""
 _INTERFACE = re.compile(r"[A-Za-z][\w.:@/-]{0,15}")
 _OPTIONS = ("tag", "vrf", "nexthop-vrf", "table", "label", "weight", "color", "segments")
 """Words of a static route that one more follows."""
@@ -176,13 +177,6 @@ def _put_bfd(document: Document, owner: str, scope: Scope) -> None:
         document.put(f"bfd/setting[{owner} {name.removeprefix('setting[')}", *each)
 
 
-def _masked_prefix(address: str, mask: str) -> str | None:
-    try:
-        return str(ip_network(f"{address}/{mask}", strict=False))
-    except ValueError:
-        return None
-
-
 def _finish_static(document: Document, scope: Scope, vrf: str) -> None:
     """State each route with its next hops, in the instance that the block or the line names."""
     found = {
@@ -191,7 +185,7 @@ def _finish_static(document: Document, scope: Scope, vrf: str) -> None:
     }
     for address, (text, line) in scope.table("masked route").items():
         mask, _, rest = str(text).partition(" ")
-        prefix, hop = _masked_prefix(str(address), mask), _next_hop(rest)
+        prefix, hop = masked_prefix(str(address), mask), _next_hop(rest)
         if prefix is not None and hop is not None:
             found.setdefault(prefix, (line, []))[1].append(hop)
     for prefix, (line, ways) in found.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect import masked_prefix
 from fabricc.back.nos.nxos import tenants
 from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
 from fabricc.back.nos.nxos.words import DISCARD, MANAGEMENT_VRF, interface_blocks, split_beginnings
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
 _NONE = ("", 0)
 _PREFERENCE = 1
 """The preference of a static route without one."""
-_HOP, _MORE = "hop ", "of "
+_DROPPED = re.compile(r"^(?:null ?0|loopback ?\d+)(?= |$)", re.IGNORECASE)
+"""Interfaces that drop packets which are not to an address of the switch itself."""
+_HOP, _MORE, _MASKED = "hop ", "of ", "masked "
 _ROUTED = "routed between VTEPs"
 _LEAKS, _LEAKING = "leaks", "leaks of management "
 
 
 def _parse_hop(text: str) -> Mapping[str, Value] | None:
     """Parse a static route after its prefix: interface or address or both, then its settings; None if invalid."""
-    words = text.split()
+    words = _DROPPED.sub(DISCARD, text).split()
     way: list[str] = []
     while (
         words
@@ -55,6 +59,13 @@ def _parse_hop(text: str) -> Mapping[str, Value] | None:
     return {f"{_HOP}{where}": preference, **kept, **leak}
 
 
+def _masked_route(kind: str, address: str, mask: str, text: str) -> Mapping[str, Value] | None:
+    """Parse a static route with a mask; NX-OS writes it with a length."""
+    prefix, found = masked_prefix(address, mask), _parse_hop(text)
+    hop = next((name for name in found or () if name.startswith(_HOP)), "")
+    return {f"{_MASKED}{kind} {prefix} {hop}": "on"} if prefix and hop else None
+
+
 def _exchange(setting: str, text: str) -> dict[str, Value]:
     """Keep an exchange of routes with another instance; only one with management leaks its routes."""
     return {setting: text, **({_LEAKS: "true"} if MANAGEMENT_VRF in text.split() else {})}
@@ -62,12 +73,15 @@ def _exchange(setting: str, text: str) -> dict[str, Value]:
 
 def _route_rows(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
     """Return rows of static routes; without the simple ones where others have them."""
-    return tuple(
-        Each(f"{keyword} route <prefix{family}>", scope, (
-            *((Entry(f"<address{family}>", "via"), Keep(DISCARD, "discard")) if simple else ()),
-            Keep("<rest>", _parse_hop),
-        ))
-        for keyword, family in (("ip", 4), ("ipv6", 6))
+    return (
+        *(
+            Each(f"{keyword} route <prefix{family}>", scope, (
+                *((Entry(f"<address{family}>", "via"), Keep(DISCARD, "discard")) if simple else ()),
+                Keep("<rest>", _parse_hop),
+            ))
+            for keyword, family in (("ip", 4), ("ipv6", 6))
+        ),
+        Keep("ip route <address4> <address4> <rest>", partial(_masked_route, scope)),
     )  # fmt: skip
 
 
@@ -161,8 +175,8 @@ ROWS: Sequence[Row] = (
 def finish(document: Document) -> None:
     """State routing instances, the VTEP with its members, EVPN instances, and static routes with more settings."""
     scope, put = document.scope, document.put
-    _state_routes(document, "", scope.scopes.get("static route", {}))
-    _state_routes(document, f"vrf[{MANAGEMENT_VRF}]/", scope.scopes.get("management route", {}))
+    _state_routes(document, "", scope)
+    _state_routes(document, f"vrf[{MANAGEMENT_VRF}]/", scope, "management route")
     for line, stored in scope.values.items():
         if line.startswith(_LEAKING):
             put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *stored)
@@ -176,7 +190,7 @@ def finish(document: Document) -> None:
             _put_leaks(document, path, vrf)
             continue
         if tenants.put_isolated(document, str(name), vrf):
-            _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
+            _state_routes(document, path + "/", vrf)
             continue
         put(path, "present", vrf.line)
         for leaf, stored in vrf.values.items():
@@ -186,7 +200,7 @@ def finish(document: Document) -> None:
                 put(f"{path}/{leaf.removeprefix('//')}", *stored)
         for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
-        _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
+        _state_routes(document, path + "/", vrf)
     vlans: list[tuple[Captured, StoredValue]] = [
         (vni, (str(vlan), line))
         for vlan, block in scope.each("vlan").items()
@@ -219,7 +233,7 @@ def _put_leaks(document: Document, path: str, vrf: Scope) -> None:
     for leaf, stored in vrf.values.items():
         if leaf not in ("vni", "l3", "distinguisher", _LEAKS):
             document.put(f"{path}/{leaf.removeprefix('//')}", *stored)
-    _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
+    _state_routes(document, path + "/", vrf)
 
 
 def leaking_lines(document: Document) -> list[int]:
@@ -281,9 +295,16 @@ def _state_vtep(document: Document, nve: Scope) -> None:
     document.put_set("vxlan/peers", peers)
 
 
-def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope]) -> None:
+def _state_routes(document: Document, path: str, owner: Scope, kind: str = "static route") -> None:
     """State next hops of static routes: those of the best preference, and the settings of each."""
-    for prefix, route in routes.items():
+    masked: dict[str, list[str]] = {}
+    for name, (_, line) in owner.values.items():
+        if name.startswith(f"{_MASKED}{kind} "):
+            prefix, _, hop = name.removeprefix(f"{_MASKED}{kind} ").partition(f" {_HOP}")
+            masked.setdefault(prefix, []).extend([hop] if hop != DISCARD else [])
+            document.put(f"{path}static_route[{prefix}]", static_text(masked[prefix]), line)
+    for stated, route in owner.scopes.get(kind, {}).items():
+        prefix = str(stated)
         hops: dict[str, StoredValue] = {
             str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()
         }
