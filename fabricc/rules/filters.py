@@ -93,7 +93,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
         for service, number in dropped_services(texts, statement.device.system):
             # a filter that keeps all traffic of a host or party out can be meant so
             meant = not statement.expected.planned and service != "RoCE" and not names_port(texts[number])
-            named = service == "RoCE" and _ROCE.search(texts[number]) is not None
+            named = service == "RoCE" and number != _END and names_port(texts[number])
             others = frozenset[str]() if meant else ends[service]
             hit = [
                 port
@@ -112,8 +112,6 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
 
 
-_ROCE = re.compile(r"(?<![\d.:])4791(?![\d.:])")
-"""The UDP port of RoCEv2, which nothing else uses."""
 _ARP = re.compile(r"ETHER_TYPE (?:0x0?806|2054)\b", re.IGNORECASE)
 """The type of frames with ARP (RFC 826), as lists of SONiC state it."""
 

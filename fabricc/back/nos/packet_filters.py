@@ -26,6 +26,8 @@ _OTHER_PROTOCOLS = (
     "nos", "pcp", "1", "2", "47", "50", "51", "58", "88", "89", "103", "112", "132",
 )  # fmt: skip
 """Protocols of none of the services, by their names in the dialects and their IANA numbers."""
+_ANY_WILDCARD = "255.255.255.255"
+"""The wildcard mask that leaves all bits free."""
 _ANY_ADDRESS = ("any", "0.0.0.0/0", "::/0")
 _NAMES = {"bgp": 179, "bfd": 3784, "vxlan": 4789}
 _KEYS = {
@@ -365,6 +367,8 @@ def _take_address(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
     if words[0] == "host":
         return (*words[1:2],), words[2:]
     wildcard = len(words) > 1 and "/" not in words[0] and bool(_ADDRESS.fullmatch(words[1]))
+    if words[1:2] == [_ANY_WILDCARD] and wildcard:
+        return (), words[2:]
     if wildcard:  # ip_network reads a wildcard mask as a netmask
         return (f"{words[0]}/{words[1]}",), words[2:]
     return tuple(words[0].split("|")), words[1:]

@@ -11,6 +11,7 @@ from fabricc.back.nos.packet_filters import dropped_services, expand_groups
 DROPPED = {
     ("deny tcp any any eq bgp", "permit ip any any"): {"BGP"},
     ("permit icmp any any",): {"BGP", "BFD", "RoCE"},
+    ("deny udp 0.0.0.0 255.255.255.255 any eq 4791", "permit ip any any"): {"RoCE"},
     ("permit ospf any any", "permit tcp any any"): {"BFD", "RoCE"},
     ("deny icmp any any", "permit ip any any"): set(),
     ("discard protocol tcp,udp destination-port 4791", "accept"): {"RoCE"},
