@@ -85,15 +85,15 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
     return fars
 
 
-def unlinked_fabric(found: FoundFabric) -> list[str]:
-    """Return the switches of one fabric in a folder without any known link: each has sessions over several bare ports.
+def unlinked_fabric(devices: Mapping[str, Device], links: tuple[Link, ...]) -> dict[str, int]:
+    """Return the switches of one fabric in a folder without any known link -> how many bare ports have sessions.
 
     Their addresses are in another file. Files of one switch, such as those of several releases, have its name.
     """
-    if found.links:
-        return []
-    names = {}
-    for name, device in found.devices.items():
+    if links:
+        return {}
+    names, bare = {}, {}
+    for name, device in devices.items():
         if states_addresses_in_one_file(device.system):
             continue
         ports = {
@@ -101,9 +101,10 @@ def unlinked_fabric(found: FoundFabric) -> list[str]:
             for path in device.reading.facts
             if path.startswith(_SESSION)
         }
-        if sum(not is_address(port) for port in ports) >= _SEVERAL:
+        bare[name] = sum(not is_address(port) for port in ports)
+        if bare[name] >= _SEVERAL:
             names[name] = device.reading.facts.get("system/hostname", name)
-    return [*names] if len({*names.values()}) == len(names) else []
+    return {name: bare[name] for name in names} if len({*names.values()}) == len(names) else {}
 
 
 _SESSION, _SEVERAL = "bgp/neighbor[", 2
@@ -115,6 +116,6 @@ def neighbors_of(found: FoundFabric) -> dict[str, set[str]]:
     for link in found.links:
         for near, far in link.ways:
             linked.setdefault(near.device, set()).add(far.device)
-    together = set(unlinked_fabric(found))
+    together = {*unlinked_fabric(found.devices, found.links)}
     linked |= {name: together - {name} for name in together}
     return linked

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import Placement, placement_of
+from fabricc.audit.model import unlinked_fabric
 from fabricc.audit.tiers import DisjointSets, Graph, connected_parts, in_order, pair_of, tiers_of
 from fabricc.back import hosts as host_files
 from fabricc.back.nos.ports import PortKind
@@ -38,6 +39,7 @@ def places_of(
         name: placements[name] if placements else placement_of(devices[name]) for name in sorted(switches)
     }
     graph, tiers = tiers_of(devices, stated, links)
+    tiers |= _tiers_by_sessions(devices, links)
     hosts = _host_links(devices, switches, links)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
     units = _tor_units(devices, stated, tors, hosts, links)
@@ -51,6 +53,29 @@ def places_of(
         of = next((tor for _, tor in ends if tor in tors), "")
         found[host] = Place(Tier.HOST, units.get(of), None, pods.get(of))
     return found
+
+
+def _tiers_by_sessions(devices: Mapping[str, Device], links: tuple[Link, ...]) -> dict[str, Tier]:
+    """Return tiers where no link is known, and sessions over bare ports join each lower switch with each upper one.
+
+    The upper ones share an AS number; each lower one has one of its own.
+    """
+    sessions = unlinked_fabric(devices, links)
+    numbers = {name: devices[name].reading.facts.get("bgp/asn") for name in sessions}
+    for number, count in Counter(numbers.values()).most_common(1):
+        lower = [name for name in sessions if numbers[name] != number]
+        upper = [name for name in sessions if numbers[name] == number]
+        alone = len({numbers[name] for name in lower}) == len(lower)
+        if (
+            alone
+            and min(count, len(lower)) >= _SEVERAL
+            and all(sessions[name] >= (len(lower) if name in upper else count) for name in sessions)
+        ):
+            return dict.fromkeys(lower, Tier.TOR) | dict.fromkeys(upper, Tier.SPINE)
+    return {}
+
+
+_SEVERAL = 2
 
 
 def _host_links(

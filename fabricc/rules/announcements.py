@@ -25,6 +25,7 @@ from fabricc.rules.sessions import (
     Sessions,
     carries_evpn,
     external_sessions,
+    is_address,
     sessions_to_switches,
 )
 from fabricc.rules.summary import CONNECTED, OWN_AS, STATICS
@@ -291,6 +292,7 @@ def _small_limits(fabric: Switches) -> Iterator[Report]:
         and (
             each.prefixes
             or ((each.attached is None or _may_announce(each.attached)) and _has_peers(fabric, each))
+            or (each.maps and not each.joined and any(fabric.linked(name)))  # over ports without addresses
         )
     }
     small = []
@@ -380,17 +382,20 @@ def _are_aggregated(fabric: Switches) -> bool:
 LOOPS = "FAB9663"
 
 
+_ACCEPTING = ("allow_as_in", "setting[evpn allow_as_in]")
+
+
 def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report that a spine or core accepts routes which have its own AS number in their path already."""
     if statement.place.tier not in UPPER:
         return
     open_ = [
-        key
+        (key, leaf)
         for key, values in external_sessions(statement)
-        if values.get("allow_as_in") not in (None, 0, "0")
+        if (leaf := next((each for each in _ACCEPTING if values.get(each) not in (None, 0, "0")), ""))
         and (_leads_down(statement, sessions, key) or carries_evpn(sessions, key))
     ]
-    paths = [session_path(key, "allow_as_in") for key in open_] or [OWN_AS]
+    paths = [session_path(key, leaf) for key, leaf in open_] or [OWN_AS]
     if not open_ and OWN_AS not in statement.rest:
         return
     message = (
@@ -411,13 +416,13 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         key: stated
         for key, stated in sessions_to_switches(statement, sessions)
         if key in external
-        and (_leads_down(statement, sessions, key) if upper else _is_private(stated.get("remote_asn")))
+        and (_leads_down(statement, sessions, key) if upper else _has_private_number(stated))
     }
     if upper and share_numbers(statement, sessions, joined):
         return  # switches that share a number get each other's routes by this alone
     for key, stated in joined.items():
         if leaf := next((each for each in _HIDING if stated.get(each) not in _UNSET), None):
-            what = "replaces AS numbers" if leaf == "as_override" else "removes private AS numbers"
+            what = "replaces AS numbers" if "as_override" in leaf else "removes private AS numbers"
             where = "lower" if upper else "other"
             message = (
                 f"{statement.name} {what} in the paths to {where} switches, which have numbers of their own: "
@@ -429,7 +434,12 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             return
 
 
-_HIDING = ("as_override", "remove_private")
+_HIDING = ("as_override", "remove_private", "setting[evpn as_override]", "setting[evpn remove_private]")
+
+
+def _has_private_number(values: Mapping[str, Value]) -> bool:
+    """Return whether the neighbor has an AS number for private use, or any but the own one."""
+    return _is_private(values.get("remote_asn")) or values.get("remote_kind") == "external"
 
 
 def share_numbers(
@@ -522,22 +532,31 @@ def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Fi
 
 def _leads_down(statement: Statement, sessions: Sessions, key: Key) -> bool:
     far = statement.fars.get(sessions.near.get(key, ""))
+    if not statement.fars:  # sessions over bare ports of a spine lead to lower switches
+        return not is_address(key[1])
     return far is not None and far.tier in (Tier.TOR, Tier.SPINE)
 
 
 def _tor_loops(fabric: Switches) -> Iterator[Report]:
-    """Report ToRs that accept their own AS number, which no other ToR has."""
+    """Report ToRs that accept their own AS number, which no other ToR has, and such switches without a tier.
+
+    One without a tier has no session with an unknown device, through which its own routes may come by intention.
+    """
     numbers = Counter(summary.asn for summary in fabric.summaries.values() if summary.tier is Tier.TOR)
+    every = Counter(summary.asn for summary in fabric.summaries.values())
     for name, summary in fabric.summaries.items():
+        placed = summary.tier is Tier.TOR
+        among = numbers if placed else every
         if (
-            summary.tier is Tier.TOR
+            (placed or (summary.tier is Tier.OTHER and not summary.outer and not fabric.planned))
             and summary.loops
             and summary.asn is not None
-            and numbers[summary.asn] == 1
-            and len(numbers) > 1
+            and among[summary.asn] == 1
+            and len(among) > 1
         ):
+            who = "ToR" if placed else "switch"
             message = (
-                f"{name} accepts routes with AS {summary.asn} in the path, which no other ToR has: a loop"
+                f"{name} accepts routes with AS {summary.asn} in the path, which no other {who} has: a loop"
             )
             remedy = "Remove it; only switches that share an AS number need it."
             yield Report(LOOPS, name, (summary.loops,), message, "own AS accepted", Severity.WARNING, remedy)

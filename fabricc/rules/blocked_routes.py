@@ -23,7 +23,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import sessions_to_switches
+from fabricc.rules.sessions import is_address, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,10 +112,12 @@ def _permits_none(statement: Statement, value: str, way: str, session: Mapping[s
         kind, entries = "as_path_list", _entries(statement, "as_path_list", name)
     if not entries:
         return False
+    if all(text.startswith("deny") for text in entries):
+        return True
     if kind == "as_path_list":
         return way == "in" and _refuses_paths(entries, session.get("remote_asn"))
     if kind == "access_list":
-        return all(text.startswith("deny") for text in entries)
+        return False
     permitted = [text for text in entries if not text.startswith("deny")]
     if way == "in":
         return all(_is_own(statement, text) for text in permitted)
@@ -291,17 +293,22 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         (key, leaf)
         for key, values in sessions_to_switches(statement, sessions)
         if (leaf := route_blocks.fact_without_capabilities(values))
-        and (sessions.stated[key].asn or 0) > _SHORT
+        and ((sessions.stated[key].asn or 0) > _SHORT or _needs_capabilities(sessions, key))
     ]
     if bare:
         who = join_words([neighbor for (_, neighbor), _ in bare], 2)
         message = (
-            f"{statement.name}: the session with {who} offers no capabilities, and so no AS number above {_SHORT}: "
-            "it is never up"
+            f"{statement.name}: the session with {who} offers no capabilities, and so no AS number above {_SHORT}, no "
+            "family but IPv4 and no next hop of IPv6: it is never up, or carries nothing"
         )
-        remedy = "Let the session negotiate capabilities (RFC 6793)."
+        remedy = "Let the session negotiate capabilities (RFC 5492)."
         paths = session_path(*bare[0])
         yield finding_at(IDLE, statement.device, paths, message, "no capabilities", Severity.WARNING, remedy)
+
+
+def _needs_capabilities(sessions: Sessions, key: Key) -> bool:
+    """Return whether routes of a session have another family than IPv4, or next hops of another one (RFC 8950)."""
+    return not is_address(key[1]) or str(sessions.stated[key].families) != "ipv4"
 
 
 _MATCHED = re.compile(
@@ -322,6 +329,7 @@ class _Unmet(NamedTuple):
 
     neighbors: frozenset[str]
     imports: frozenset[str]
+    exports: frozenset[str]
     numbers: frozenset[int]
     tunnels: bool
     ports: frozenset[str]
@@ -335,6 +343,7 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
     around = _Unmet(
         frozenset(neighbor for _, neighbor in sessions.stated),
         frozenset(str(values.get("import")) for _, values in joined),
+        frozenset(str(values.get("export")) for _, values in joined),
         frozenset(number for _, values in joined if isinstance(number := values.get("remote_asn"), int)),
         any("evpn" in str(each.families) for each in sessions.stated.values()),
         frozenset(each for port in sessions.near.values() for each in statement.chain(port)),
@@ -400,6 +409,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     if kind == "local-preference":
         known = (str(_ALL), *_set_preferences(statement))
         return "" if wanted in known else "no policy sets it"
+    if kind == "tag" and name in around.exports and not _has_tags(statement):
+        return "no route of the switch has this tag"
     if not imports:
         return ""
     if kind == "probability":
@@ -442,6 +453,13 @@ def _unset_metrics(fabric: Switches) -> Iterator[Report]:
 
 
 _PREFERRED = re.compile(r"\b(?:set local-preference|local_preference) (\d+)")
+
+
+def _has_tags(statement: Statement) -> bool:
+    """Return whether a static route, a policy or another protocol may give routes a tag."""
+    given = any("tag" in f"{path} {value}" for path, value in statement.facts_below("static_route[").items())
+    texts = map(str, statement.facts_below("route_map[").values())
+    return given or statement.has_link_state or any("set tag" in text for text in texts)
 
 
 def _set_preferences(statement: Statement) -> set[str]:

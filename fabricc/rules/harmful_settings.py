@@ -229,7 +229,7 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     device = statement.device
     message = f"{statement.name}: its log server gets nothing, or only messages of the gravest levels"
     remedy, group = "Send messages from the level `notice` or `informational` on.", "quiet log"
-    if _LOG not in statement.rest:
+    if statement.rest.keys().isdisjoint((_LOG, harmful_settings.FRR_LOG)):
         return
     for path in (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog[")):
         value = statement.rest.get(path, "")

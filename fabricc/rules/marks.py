@@ -18,7 +18,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.harmful_settings import parse_network
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import sessions_to_switches
+from fabricc.rules.sessions import UPPER, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -69,8 +69,12 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             yield from _turned_import(statement, path, name, words, lists)
         added = _added_communities(words)
         hidden = next((each for each in added if each in route_blocks.HIDING), "")
-        if hidden and name in used["export"] and _hides_everything(statement, name):
-            message = f"{statement.name}: {name} sets {hidden}: the switches above do not pass its routes on"
+        closed = hidden and _hides_everything(statement, name)
+        kept = "it does not pass the routes of others on" if name in used["import"] else (
+            "the switches above do not pass its routes on"
+        )  # fmt: skip
+        if closed and name in used["import" if statement.place.tier in UPPER else "export"]:
+            message = f"{statement.name}: {name} sets {hidden}: {kept}"
             remedy = "Remove the community from the policy."
             yield finding_at(
                 POINTLESS,
@@ -99,11 +103,11 @@ def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 
 
 def _hides_everything(statement: Statement, name: str) -> bool:
-    """Return whether all that a policy of a ToR permits has a community by which receivers keep it to themselves."""
+    """Return whether all that a policy permits has a community by which receivers keep it to themselves."""
     clauses = (str(value).split() for value in statement.facts_below(f"route_map[{name}]/").values())
     permits = [_added_communities(words) for words in clauses if words[0] == "permit"]
     hidden = all(not set(route_blocks.HIDING).isdisjoint(added) for added in permits)
-    return statement.place.tier is Tier.TOR and hidden
+    return hidden and statement.place.tier in (Tier.TOR, *UPPER)
 
 
 def _is_drained(statement: Statement, exports: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, evpn_defaults
@@ -15,6 +16,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import last_key, outer_key, split_list_path
+from fabricc.facts.statement import Tier
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import UNDEFINED
 from fabricc.rules.announcements import SILENT, permits_address
@@ -22,7 +24,18 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.links import DIFFER
 from fabricc.rules.next_hops import NEXT_HOP
-from fabricc.rules.rule import ADDRESSES, INTERFACES, OTHER, POLICY, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.rule import (
+    ADDRESSES,
+    BGP,
+    INTERFACES,
+    OTHER,
+    POLICY,
+    FabricRule,
+    Input,
+    Report,
+    Switches,
+    SwitchRule,
+)
 from fabricc.rules.tenants import TUNNEL
 
 if TYPE_CHECKING:
@@ -356,6 +369,26 @@ def _silent_loopbacks(fabric: Switches) -> Iterator[Report]:
 
 _SOME = 3
 
+
+def _lone_demands(fabric: Switches) -> Iterator[Report]:
+    """Report sessions over bare ports that demand what no switch at which their other ends can be does.
+
+    Where tiers are known, the other ends are on another tier.
+    """
+    for name, summary in fabric.summaries.items() if not fabric.planned else ():
+        others = [
+            each
+            for other in fabric.linked(name) if summary.demands
+            if (each := fabric.summaries.get(other)) and (each.tier is Tier.OTHER or each.tier is not summary.tier)
+        ]  # fmt: skip
+        for what, path, neighbor in summary.demands if len(others) >= _SOME - 1 else ():
+            if any(what in map(itemgetter(0), each.demands) or what == f"AS {each.asn}" for each in others):
+                continue
+            message = f"{name}: the session with {neighbor} demands {what}, which no other switch has: it is never up"
+            remedy = "State it at both ends, or remove it."
+            yield Report(IDLE, name, (path,), message, f"lone {what}", Severity.WARNING, remedy)
+
+
 RULES = (
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_segments),
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_vrfs),
@@ -365,4 +398,5 @@ RULES = (
     FabricRule(DIFFER, INTERFACES, (), _compare_pairs),
     SwitchRule(UNDEFINED, OTHER, (), _odd_management),
     FabricRule(SILENT, POLICY, (), _silent_loopbacks),
+    FabricRule(IDLE, BGP, (Input.BGP,), _lone_demands),
 )

@@ -121,6 +121,7 @@ class OuterSession(NamedTuple):
             address.
         alike: whether a session of one of the kinds leads to a known device.
         grouped: whether it is in a peer group, whose lines state its policies for others too.
+        opened: its policies of each direction that permit every route.
     """
 
     key: Key
@@ -129,6 +130,7 @@ class OuterSession(NamedTuple):
     kinds: frozenset[str]
     alike: bool = False
     grouped: bool = False
+    opened: tuple[str, str] = ("", "")
 
 
 class Attached(NamedTuple):
@@ -183,6 +185,7 @@ class Summary(NamedTuple):
         accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
         pair: the other switch of its pair; None without one.
         hosts: name and address of each loopback of the default routing instance.
+        demands: what its sessions over bare ports demand of their other ends, and the path and neighbor of each.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
@@ -219,6 +222,7 @@ class Summary(NamedTuple):
     lone: tuple[tuple[str, str], ...] = ()
     pair: Pair | None = None
     hosts: tuple[tuple[str, str], ...] = ()
+    demands: tuple[tuple[str, str, str], ...] = ()
 
 
 class EndValues(NamedTuple):

@@ -372,7 +372,7 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
     bare = {
         name
         for name, summary in fabric.summaries.items()
-        if not all(map(is_address, summary.remote)) and not [*fabric.linked(name)]
+        if not all(map(is_address, summary.remote)) and not summary.joined
     }  # switches of a fabric without addresses, whose links are not known
     for name, summary in fabric.summaries.items():
         unknown = _strangers(fabric, summary)
@@ -413,6 +413,9 @@ def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors
     theirs = next((each for each in tors if str(each) not in _own_addresses(summary)), None)
     if theirs and _accepts_prefix(policy, session.imports, theirs):
         return f"takes {theirs} by {session.imports}, which is the fabric's,"
+    for verb, name in zip(("takes", "announces"), session.opened, strict=True):
+        if name:
+            return f"{verb} every route by {name}"
     clauses = policy.maps.get(session.imports, ()) if policy and accepts_by_default(summary.system) else ()
     if clauses and all(each.prefix_list or each.community_list or each.only for each in clauses):
         return f"takes every route that no term of {session.imports} rejects"

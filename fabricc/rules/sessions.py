@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.defaults import states_confederation_members
 from fabricc.back.nos.harmful_settings import STRICT_ROLE
 from fabricc.back.nos.route_blocks import fact_of_waiting, sends_from_loopback
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import pack_value, value_of
 from fabricc.facts.paths import first_key, split_list_path
@@ -328,14 +329,17 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
     """Return the sessions over links to other switches that are known, also those within an AS.
 
-    Where no link of a switch is known, its sessions without an address count, of which a fabric's switch has several,
-    and those with one AS over several ports with a subnet of two: the files of the upper switches are elsewhere.
+    Where no link of a switch is known, its sessions over ports without an address count, of which a fabric's switch has
+    several, and those with one AS over several ports with a subnet of two: the files of the upper switches are
+    elsewhere. Sessions over parts of a port lead to routers beside the fabric.
     """
 
     def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
         every = list(open_sessions(one))
         if not one.fars:
-            bare = [(key, values) for key, values in every if not is_address(key[1]) and "/" not in key[1]]
+            bare = [
+                (key, values) for key, values in every if not is_address(key[1]) and _BARE.fullmatch(key[1])
+            ]
             return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)
         return [
             (key, values)
@@ -348,6 +352,8 @@ def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple
     return statement.remember(sessions_to_switches, find)
 
 
+_BARE = re.compile(r"[^./]+")
+"""A port by name, not a part of one, nor a range of addresses."""
 _PAIR = re.compile(r".*/(?:3[01]|12[67])")
 """An address in a subnet of two."""
 
@@ -400,3 +406,55 @@ def has_policy(values: Mapping[str, Value], direction: str) -> bool:
     return any(leaf in values for leaf in _POLICIES[direction]) or any(
         leaf.startswith(_FUNCTIONS[direction]) for leaf in values
     )
+
+
+def open_policies(statement: Statement, values: Mapping[str, Value], direction: str) -> str:
+    """Return the policies of a session in a direction if each permits every route; "" if one may not, or is missing."""
+    stated = [(leaf, str(values[leaf])) for leaf in _POLICIES[direction] if leaf in values]
+    routed = all(
+        _permits_all(statement, name) if leaf == direction else _is_open_list(statement, name)
+        for leaf, name in stated
+    )
+    return " and ".join(name.rpartition(" ")[2] for _, name in stated) if routed else ""
+
+
+def _permits_all(statement: Statement, name: str) -> bool:
+    """Return whether the first clause of a route map permits every route, also by a list that does."""
+    clauses = {
+        int(number): str(value).split()
+        for path, value in statement.facts_below(f"route_map[{name}]/").items()
+        if is_number(number := path.rpartition("/")[2])
+    }
+    first = clauses[min(clauses)] if clauses else []
+    if first[:2] == ["permit", "prefix_list"]:
+        return _is_open_list(statement, first[2]) and len(clauses) == 1
+    return first[:1] == ["permit"] and _CONDITIONS.isdisjoint(first)
+
+
+def _is_open_list(statement: Statement, name: str) -> bool:
+    """Return whether the first entry of a list permits everything."""
+    name = name.rpartition(" ")[2]
+    paths = (f"{kind}[{name}]/0" for kind in ("prefix_list", "as_path_list", "access_list"))
+    return any(str(statement.rest.get(path)).replace('"', "") in _ALL for path in paths)
+
+
+_ALL = ("0.0.0.0/0 le 32", "::/0 le 128", "permit .*", "permit any", "permit any any")
+_CONDITIONS = frozenset({
+    "match", "prefix_list", "community_list", "as_path_list", "prefix-list", "call", "on-match", "continue",
+})  # fmt: skip
+"""Words of a clause that does not decide about every route."""
+
+
+def lone_demands(sessions: Sessions, key: Key, own: int | None) -> dict[str, str]:
+    """Return what an end of a session demands of the other end, and the leaves that state it.
+
+    These are a password, TTL security (RFC 5082), a role (RFC 9234), and the same AS number.
+    """
+    values = sessions.stated[key]
+    stated = {
+        "a password": values.password and "secret",
+        "TTL security": values.ttl and "ttl_security_hops",
+        "a role": STRICT_ROLE in values.role and "setting[local-role]",
+        f"AS {own}": values.remote == "internal" and "remote_kind",
+    }
+    return {what: str(leaf) for what, leaf in stated.items() if leaf}

@@ -26,6 +26,8 @@ from fabricc.rules.sessions import (
     external_sessions,
     has_policy,
     is_address,
+    lone_demands,
+    open_policies,
     sessions_to_switches,
 )
 from fabricc.rules.tenants import overlay_of
@@ -48,6 +50,7 @@ COMMON = {
         "routing instance for management", "Put the management port into a routing instance of its own.",
     ),
     "management/address": ("management address", "Set the address of the management port."),
+    "log/syslog": ("log of its routing daemons", "Let them write to syslog."),
 }  # fmt: skip
 """Path -> what switches of one system share, and how one without gets it."""
 _LIST = "access_list["
@@ -107,18 +110,18 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         if far is not None and far.declared:
             continue
         if far is None or not far.known:
-            outer.append(_outer_session(key, values))
+            outer.append(_outer_session(statement, key, values))
         above = key in unknown if far is None else far.known and far.tier in UPPER
-        if above and values.get("allow_as_in") not in (None, 0, "0"):
+        unplaced = statement.place.tier is Tier.OTHER and far is not None and far.known
+        if (above or unplaced) and values.get("allow_as_in") not in (None, 0, "0"):
             loops = loops or session_path(key, "allow_as_in")
         if far is not None and far.known and far.tier is statement.place.tier is Tier.TOR:
             joined = joined or "ipv" in str(values.get("families", ""))
             if limit := defaults.ending_limit(values):
                 beside_limits.append((limit, _limit_path(key, values), far.end.device))
-        if far is not None and far.known and far.tier in UPPER:
-            upward = upward or "ipv" in str(values.get("families", ""))
-            if limit := defaults.ending_limit(values):
-                limits.append((limit, _limit_path(key, values)))
+        upward = upward or (far is not None and above and "ipv" in str(values.get("families", "")))
+        if above and (limit := defaults.ending_limit(values)):
+            limits.append((limit, _limit_path(key, values)))
     outer = _mark_alike(statement, sessions, outer)
     if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
         loops = loops or OWN_AS
@@ -129,6 +132,11 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             and (limit := defaults.ending_limit(values))
         ):
             limits.append((limit, _limit_path(key, values)))
+    demands = {
+        what: (session_path(key, leaf), key[1])
+        for key in sorted(unknown, reverse=True) if not is_address(key[1])
+        for what, leaf in lone_demands(sessions, key, as_int(statement.rest.get("bgp/asn"))).items()
+    }  # fmt: skip
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     distant = tuple(neighbor for neighbor in remote if not sessions.near.get(("", neighbor)))
@@ -145,6 +153,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
         tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
         () if statement.expected.planned else _host_addresses(statement),
+        tuple([(what, *each) for what, each in demands.items()]),
     )  # fmt: skip
 
 
@@ -168,13 +177,14 @@ def _lone_ends(statement: Statement) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _outer_session(key: Key, values: Mapping[str, Value]) -> OuterSession:
+def _outer_session(statement: Statement, key: Key, values: Mapping[str, Value]) -> OuterSession:
     bare = tuple(way for way in ("import", "export") if not has_policy(values, way))
     imports, neighbor = str(values.get("import", "")), key[1]
     block = neighbor.rpartition(":" if ":" in neighbor else ".")[0]
     kind = str(values.get("group") or values.get("remote_asn", ""))
     kinds = frozenset((kind, f"{block} {imports} {bare}"))
-    return OuterSession(key, imports, bare, kinds, grouped="group" in values)
+    opened = open_policies(statement, values, "import"), open_policies(statement, values, "export")
+    return OuterSession(key, imports, bare, kinds, grouped="group" in values, opened=opened)
 
 
 def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSession]) -> list[OuterSession]:
@@ -185,7 +195,7 @@ def _mark_alike(statement: Statement, sessions: Sessions, outer: list[OuterSessi
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.known and not far.declared:
-            known |= _outer_session(key, values).kinds
+            known |= _outer_session(statement, key, values).kinds
     return [each._replace(alike=not known.isdisjoint(each.kinds)) for each in outer]
 
 

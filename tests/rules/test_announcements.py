@@ -9,6 +9,7 @@ import pytest
 
 from fabricc.audit.rules import find_all
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import LIMIT
 from fabricc.rules.records import Summary
@@ -87,3 +88,61 @@ def test_a_limit_is_compared_with_the_prefixes_of_the_joined_tor(
         devices[switch.name] = ours.switch_device(switch.name, "frr", texts)
     found = [each for each in find_all(ours.infer_fabric(devices)) if each.code == LIMIT]
     assert len(found) == count
+
+
+BARE = """\
+log syslog informational
+router bgp {asn}
+ bgp router-id 10.0.0.{number}
+ no bgp default ipv4-unicast
+ no bgp ebgp-requires-policy
+ neighbor ISL peer-group
+ neighbor ISL remote-as external
+{ports}{session} address-family ipv4 unicast
+  neighbor ISL activate
+  redistribute connected route-map LOOPBACKS
+{family} exit-address-family
+!
+route-map LOOPBACKS permit 10
+ match interface lo
+!
+{more}line vty
+"""
+NEAR = {"leaf1": "64901", "leaf2": "64902", "leaf3": "64903", "spine1": "64900", "spine2": "64900"}
+IN_BARE_FABRICS = {
+    "nothing": ("leaf1", "", "", "", ""),
+    "a password": ("leaf1", " neighbor ISL password lab\n", "", "", "demands a password"),
+    "TTL security": ("spine1", " neighbor ISL ttl-security hops 1\n", "", "", "demands TTL security"),
+    "no capabilities": ("leaf1", " neighbor ISL dont-capability-negotiate\n", "", "", "offers no capabilities"),
+    "own AS": ("leaf1", "", "  neighbor ISL allowas-in 3\n", "", "which no other ToR has: a loop"),
+    "own AS on a spine": ("spine1", "", "  neighbor ISL allowas-in 3\n", "", "loops are not detected"),
+    "hidden AS": ("leaf1", "", "  neighbor ISL remove-private-AS all\n", "", "no loop is detected"),
+    "small limit": ("leaf1", "", "  neighbor ISL maximum-prefix 1\n", "", "ends a session at more than 1"),
+    "denied paths": ("leaf1", "", "  neighbor ISL filter-list NO out\n",
+                     "bgp as-path access-list NO deny .*\n", "AS paths NO permits none"),
+    "tag": ("leaf1", "", "  neighbor ISL route-map T out\n", "route-map T permit 10\n match tag 9\n", "has this tag"),
+    "kept routes": ("spine1", "", "  neighbor ISL route-map T in\n",
+                    "route-map T permit 10\n set community no-export\n", "does not pass the routes of others on"),
+    "stranger": ("leaf1", " neighbor 192.0.2.1 remote-as 64999\n",
+                 "  neighbor 192.0.2.1 activate\n  neighbor 192.0.2.1 route-map ANY in\n"
+                 "  neighbor 192.0.2.1 prefix-list NO out\n",
+                 "ip prefix-list NO deny any\nroute-map ANY permit 10\n", "takes every route by ANY"),
+    "no log": ("leaf1", "", "", "no log syslog\n", "its log server gets nothing"),
+    "drain": ("leaf1", " neighbor ISL graceful-shutdown\n", "", "", "is in graceful shutdown"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IN_BARE_FABRICS)
+def test_sessions_over_ports_without_addresses_are_followed(case: str) -> None:
+    where, session, family, more, message = IN_BARE_FABRICS[case]
+    devices = {}
+    for number, (name, asn) in enumerate(NEAR.items(), 1):
+        own = (session, family, more) if name == where else ("", "", "")
+        text = BARE.format(
+            asn=asn, number=number, session=own[0], family=own[1], more=own[2],
+            ports="".join(f" neighbor swp{each} interface peer-group ISL\n" for each in range(1, 4)),
+        )  # fmt: skip
+        devices[name] = ours.switch_device(name, "frr", {"frr.conf": text})
+    found = [each for each in find_all(ours.infer_fabric(devices)) if each.severity is not Severity.NOTE]
+    assert [each.message for each in found if message not in each.message] == []
+    assert {each.file.split("/")[0] for each in found} == ({where} if message else set())

@@ -350,7 +350,8 @@ def groups_of(found: FoundFabric) -> dict[str, str]:
     for link in found.links:
         if link.a.device in above and link.b.device in above:
             above[root(link.a.device)] = root(link.b.device)
-    for name in (together := unlinked_fabric(found)):
+    together = [*unlinked_fabric(found.devices, found.links)]
+    for name in together:
         above[root(name)] = root(together[0])
     return {name: root(name) for name in above}
 

@@ -130,6 +130,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         Harm("routes", "announces next hops and paths of others unchanged, as a route server"),
     ),
     (
+        re.compile(r"setting\[graceful-shutdown(?: activate)?\]"),
+        _is_on,
+        Harm("avoided", "is in graceful shutdown: the neighbor avoids its routes"),
+    ),
+    (
         re.compile(r"setting\[multipath\]"),
         lambda value, _: value == "disable",
         Harm("routes", "uses no route of it beside equal ones of others (`multipath disable`)"),
@@ -312,7 +317,7 @@ _LONGEST_DELAY_S = 30
 """A delay of announcements that exceeds every default (RFC 4271, section 10: 30 s for eBGP)."""
 _QUIET = re.compile(r"no logging on|logging trap (?:emergencies|alerts|critical|[012])")
 _SILENT = ("none", "emergency", "alert", "critical")
-_GRAVEST = ("emergencies", "alerts", "critical")
+_GRAVEST = ("emergencies", "alerts", "critical", "off")
 FRR_LOG = "log/syslog"
 _JUNOS_LOG = re.compile(r"platform/syslog\[([^]]+)\]/any")
 _NXOS_LOG = re.compile(r"\s*logging server \S+ [012](?: .*)?")

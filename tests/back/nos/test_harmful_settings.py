@@ -23,6 +23,7 @@ SCALE = Scale(sessions=4, neighbors=20, prefixes=2, hold_s=9, upper=True)
         ("setting[ipv4 maximum-prefix-out]", "1", "2"),
         ("setting[ipv4 attribute-unchanged as-path]", "true", "false"),
         ("setting[ipv6 route-server-client]", "true", "false"),
+        ("setting[graceful-shutdown activate]", "on", "off"),
     ],
 )
 def test_a_setting_of_a_session_is_harmful_from_a_value_on(leaf: str, harmful: str, harmless: str) -> None:

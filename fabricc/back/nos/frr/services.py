@@ -317,6 +317,8 @@ ROUTER = Topic((
     Fact(f"{_FPM}<word>", "zebra/fpm_address"),
     Fact(f"{_KEEP}<integer>", "zebra/next_hop_groups_kept_s"),
     Fact("log syslog <word>", "log/syslog"),
+    Fact("no log syslog", "log/syslog", "off"),
+    Fact("no log syslog <word>", "log/syslog", "off"),
     Fact("log facility <word>", "log/facility"),
     Silent("log (commands|record-priority|stdout|timestamp precision|unique-id) [<rest>]"),
     Silent("frr version [<rest>]"),
