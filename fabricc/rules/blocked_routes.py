@@ -409,7 +409,7 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
     if kind == "local-preference":
         known = (str(_ALL), *_set_preferences(statement))
         return "" if wanted in known else "no policy sets it"
-    if kind == "tag" and name in around.exports and not _has_tags(statement):
+    if kind == "tag" and name in around.exports and _needs_tags(statement, name):
         return "no route of the switch has this tag"
     if not imports:
         return ""
@@ -455,11 +455,16 @@ def _unset_metrics(fabric: Switches) -> Iterator[Report]:
 _PREFERRED = re.compile(r"\b(?:set local-preference|local_preference) (\d+)")
 
 
-def _has_tags(statement: Statement) -> bool:
-    """Return whether a static route, a policy or another protocol may give routes a tag."""
-    given = any("tag" in f"{path} {value}" for path, value in statement.facts_below("static_route[").items())
+def _needs_tags(statement: Statement, name: str) -> bool:
+    """Return whether a policy permits routes by their tag alone, and no line or other protocol gives routes a tag."""
+    clauses = map(str, statement.facts_below(f"route_map[{name}]/").values())
     texts = map(str, statement.facts_below("route_map[").values())
-    return given or statement.has_link_state or any("set tag" in text for text in texts)
+    return not (
+        statement.has_link_state
+        or any(text.startswith("permit") and "match tag" not in text for text in clauses)
+        or any("tag" in f"{path} {value}" for path, value in statement.facts_below("static_route[").items())
+        or any("set tag" in text for text in texts)
+    )
 
 
 def _set_preferences(statement: Statement) -> set[str]:
