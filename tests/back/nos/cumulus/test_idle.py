@@ -21,7 +21,26 @@ _MAP = ("interface swp1 router pbr map AWAY", "router pbr map AWAY rule 10 actio
 _GROUP = "vrf default router bgp peer-group"
 _NAMED = "vrf default router bgp neighbor 10.0.0.9 peer-group"
 
+_OWN = (
+    "acl OPS rule 10 action permit", "acl OPS rule 10 match ip source-ip 10.9.0.0/24",
+    "acl OPS rule 10 match ip tcp dest-port 22",
+)  # fmt: skip
+_REST = ("acl OPS rule 20 action deny", "acl OPS rule 20 match ip protocol tcp")
+_PLANE, _PORT = "system control-plane acl OPS inbound", "interface eth0 acl OPS inbound control-plane"
+REACHED = [
+    ((*_OWN, *_REST, _PLANE), ("10.9.0.0/24", 1)),
+    ((*_OWN, *_REST, _PORT), ("10.9.0.0/24", 1)),
+    ((*_OWN, _PORT), ("10.9.0.0/24, and everyone else", 1)),
+    ((_OWN[0], _OWN[2], *_REST, _PORT), ("0.0.0.0/0", 1)),
+    ((_OWN[0], "acl OPS rule 10 match ip source-ip ANY", _OWN[2], _PORT), ("0.0.0.0/0", 1)),
+    ((*_OWN[:2], "acl OPS rule 10 match ip tcp dest-port 443", _PORT), (", and everyone else", 0)),
+    ((*_OWN, *_REST, "interface swp1 acl OPS inbound"), None),
+]
+"""Commands with a list of another name, and who reaches SSH through it, with the place of the command."""
+
 FAULTS = [
+    ((*_OWN, *_REST), 0),
+    ((*_OWN, *_REST, "interface eth0 acl OPS outbound"), 5),
     (("interface swp1 type bond",), 0),
     ((*_KEY, "system ssh-server allow-users nobody"), 1),
     ((*_KEY, "system ssh-server deny-users netops"), 1),
@@ -69,6 +88,15 @@ def state_unread(statements: tuple[str, ...]) -> dict[str, int]:
 @pytest.mark.parametrize(("statements", "at"), FAULTS)
 def test_a_statement_without_effect_is_found_at_its_line(statements: tuple[str, ...], at: int) -> None:
     assert [*state_unread(statements).values()] == [at]
+
+
+@pytest.mark.parametrize(("statements", "reached"), REACHED)
+def test_a_list_of_another_name_limits_who_reaches_ssh(
+    statements: tuple[str, ...], reached: tuple[str, int] | None
+) -> None:
+    reading = CUMULUS.read({"startup.yaml": "".join(f"nv set {each}\n" for each in statements)})
+    path = "management/access"
+    assert reached == ((reading.facts[path], reading.lines[path][1] - 1) if path in reading.facts else None)
 
 
 def test_lists_without_values_and_texts_with_slashes_are_read_in_linear_time() -> None:

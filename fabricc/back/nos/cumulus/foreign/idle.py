@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.foreign.beyond import list_statements
 from fabricc.back.nos.cumulus.foreign.port_qos import state_misspelled
+from fabricc.back.nos.cumulus.services import ACCESS
 from fabricc.back.nos.cumulus.words import (
     CONTROL_PLANE_LISTS,
     LOOPBACK,
+    MANAGEMENT,
     MTU_RANGE,
     OWN_ACCOUNT,
     POLLING_RANGE_MS,
@@ -38,6 +40,10 @@ _PROTOCOLS = ("tacacs", "radius")
 _SERVERS = tuple((*_AAA, protocol) for protocol in (*_PROTOCOLS, "ldap"))
 _OPENED = ("22", "80", "179", "443", "8765", "9339")
 """Ports of services that the default list opens."""
+_LOGINS = frozenset({"22", "ssh", "443", "https", "8765"})
+"""Ports of SSH and the API, about which lists for administrators are."""
+_SSH_PORTS, _TCP = frozenset({"22", "ssh", "ANY"}), frozenset({"tcp", "6", "ANY"})
+_EVERY_SOURCE = frozenset({"ANY", "any", "0.0.0.0/0", "::/0"})
 _WHITELIST = CONTROL_PLANE_LISTS[1]
 _PORT = ("match", "ip", "tcp", "dest-port")
 _ROUTER_ID = ("router", "bgp", "router-id")
@@ -56,7 +62,8 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
         finders.append(_find_identifiers)
     if _MANY_PATHS.search(text):
         finders.append(_find_paths)
-    if not finders:
+    guarded = "acl" in text and "dest-port" in text
+    if not finders and not guarded:
         return
     lines: dict[str, dict[_Words, int]] = {}
     for node in list_statements(text):
@@ -66,6 +73,8 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
         for subject, why, line in find(lines):
             if (path := f"unread[{subject}]") not in reading.facts:
                 reading.put(path, why, file, line)
+    if guarded:
+        _state_guards(lines, file, reading)
 
 
 def _select(lines: _Lines, *start: str) -> Iterator[tuple[_Words, int]]:
@@ -133,6 +142,52 @@ def _find_services(lines: _Lines) -> Iterator[tuple[str, str, int]]:
         for words, line in _select(lines, *above, "port"):
             if is_number(words[0]) and words[0] not in opened:
                 yield f"{what} port {words[0]}", f"no access list opens it before {_WHITELIST}", line
+
+
+def _state_guards(lines: _Lines, file: str, reading: Reading) -> None:
+    """State who reaches SSH through lists of other names, in front of the CPU or at the management port."""
+    bound: dict[str, list[tuple[_Words, int]]] = {}
+    for above in (("system", "control-plane"), ("interface", MANAGEMENT)):
+        for words, line in _select(lines, *above, "acl"):
+            bound.setdefault(words[0], []).append((words, line))
+    used = {words[2] for words in lines.get("interface", ()) if words[2:3] and words[1] == "acl"} | {*bound}
+    for name in dict.fromkeys(words[0] for words, _ in _select(lines, "acl")):
+        rules: dict[int, list[tuple[_Words, int]]] = {}
+        for words, line in _select(lines, "acl", name, "rule"):
+            if is_number(words[0]):
+                rules.setdefault(int(words[0]), []).append((words[1:], line))
+        ports = {words[-1] for rule in rules.values() for words, _ in rule if "dest-port" in words}
+        if name.startswith(ACCESS) or ports.isdisjoint(_LOGINS):
+            continue
+        first = min(line for rule in rules.values() for _, line in rule)
+        inbound = any("inbound" in words for words, _ in bound.get(name, ()))
+        if name not in used:
+            reading.put(f"unread[acl/{name}]", "neither a port nor the control plane names it", file, first)
+        elif name in bound and not inbound:
+            reading.put(f"unread[acl/{name}]", "it filters what leaves the port", file, bound[name][0][1])
+        elif inbound and "management/access" not in reading.facts:
+            value, place = _reached_by([rules[number] for number in sorted(rules)])
+            reading.put("management/access", value, file, place or first)
+
+
+def _reached_by(rules: list[list[tuple[_Words, int]]]) -> tuple[str, int]:
+    """Return who reaches SSH through a list, and the line by which everyone does, or of the first one; 0 for none."""
+    sources: dict[str, int] = {}
+    for rule in rules:
+        words = dict(rule)
+        ports = {each[-1] for each in words if "dest-port" in each}
+        protocols = {each[-1] for each in words if each[-2:-1] == ("protocol",)} or {"tcp"}
+        if (ports and ports.isdisjoint(_SSH_PORTS)) or protocols.isdisjoint(_TCP):
+            continue
+        action = next((each[1] for each in words if each[0] == "action" and each[1:]), "")
+        named = {each[-1]: line for each, line in words.items() if each[-2:-1] == ("source-ip",)}
+        if not named or not _EVERY_SOURCE.isdisjoint(named):
+            if action == "permit":
+                return "0.0.0.0/0", next(iter(named.values()), rule[-1][1])
+            return ",".join(sources), next(iter(sources.values()), 0)
+        if action == "permit":
+            sources |= named
+    return ",".join(sources) + ", and everyone else", next(iter(sources.values()), 0)
 
 
 def _find_policy_routing(lines: _Lines) -> Iterator[tuple[str, str, int]]:
