@@ -33,10 +33,15 @@ _QUAD = re.compile(r"(?<![\w.:/-])\d{1,4}(?:\.\d{1,4}){3}(?![\w.:-])")
 _OCTET = 255
 
 
+_BARE_ADDRESS = re.compile(r"ip address (\d+(?:\.\d+){3})(?: /\d+)?")
+
+
 def impossible_address(text: str) -> str:
-    """Return an address of a line with an octet that is too large, "" without one."""
+    """Return an address of a line with an octet that is too large, or of a port without a length; "" without one."""
     quads = (match[0] for match in _QUAD.finditer(text))
-    return next((each for each in quads if any(int(octet) > _OCTET for octet in each.split("."))), "")
+    bare = _BARE_ADDRESS.fullmatch(text.strip())
+    large = (each for each in quads if any(int(octet) > _OCTET for octet in each.split(".")))
+    return next(large, f"{bare[1]} without a length" if bare else "")
 
 
 def begins_address(text: str) -> bool:
@@ -412,6 +417,11 @@ def _without_letters(word: str) -> set[str]:
 
 _LONGEST = 32
 """Letters of a word up to which it is compared."""
+
+
+def is_read_in(reader: Reader, block: str, text: str) -> bool:
+    """Return whether a row of a reader matches a line in a block, which the lines of a text open."""
+    return _is_read((reader,), (block,), text.split())
 
 
 def find_misspellings(

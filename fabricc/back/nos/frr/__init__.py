@@ -5,6 +5,7 @@ Platforms that route with FRR use what `__all__` names.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, po
 from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
-from fabricc.back.nos.unread_lines import find_misspellings
+from fabricc.back.nos.unread_lines import find_misspellings, is_read_in
 from fabricc.back.reading import Reader
 from fabricc.back.reading.reader import recognized_lines
 from fabricc.back.reading.tree import assignments
@@ -185,6 +186,7 @@ def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: in
     """
     _router_reader(multipath_limit).read_file(file, text, reading)
     _state_misspelled(reading, file, _router_reader(multipath_limit), _BLOCKS)
+    _state_misplaced(reading, file, text)
 
 
 _BLOCKS = (
@@ -200,6 +202,25 @@ def _state_misspelled(reading: Reading, file: str, reader: Reader, blocks: tuple
     """State lines that the daemon of a file refuses for a word that it does not know."""
     for line, word, meant in find_misspellings(reader, blocks, file, reading.unknown):
         reading.put(f"unread[line {line}]", f"the word {word} is not known, {meant} is", file, line)
+
+
+_OF_BGP = re.compile(r"neighbor \S+ .*|address-family (?:ipv4|ipv6|l2vpn) .*")
+
+
+def _state_misplaced(reading: Reading, file: str, text: str) -> None:
+    """State a line that ends the block of BGP before other lines of it."""
+    for name, line, unread in reading.unknown:
+        if name == file and _OF_BGP.fullmatch(unread):
+            lines = text.split("\n")
+            above = range(line - 1, max(line - _FEW, 0), -1)
+            end = next((at for at in above if lines[at - 1].strip() in _ENDS), 0)
+            if end and is_read_in(_router_reader(MULTIPATH_LIMIT), "router bgp 1", unread):
+                why = f"it ends `router bgp`, of which line {line} is"
+                reading.put(f"unread[line {end}]", why, file, end)
+            return
+
+
+_ENDS, _FEW = ("exit", "quit", "end"), 6
 
 
 class FrrLinux:
@@ -242,6 +263,7 @@ class FrrLinux:
                 reader.read_file(name, files[name], reading)
         for name, blocks in ((FILE, _BLOCKS), ("interfaces", _PORT_BLOCKS)):
             _state_misspelled(reading, name, readers[name], blocks)
+        _state_misplaced(reading, FILE, files.get(FILE, ""))
         _state_stopped(reading, files.get(daemons.FILE, ""))
         unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]

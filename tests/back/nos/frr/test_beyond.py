@@ -326,3 +326,9 @@ def test_a_long_line_is_read_at_once(file: str, line: str) -> None:
     start = process_time()
     FRR.read({file: f"auto eth0\niface eth0\n  {line}\n  tcp dport 22 drop\n"})
     assert process_time() - start < 3
+
+
+def test_an_exit_before_other_lines_of_bgp_is_stated() -> None:
+    text = "router bgp 65001\n bgp router-id 10.0.0.1\nexit\n neighbor swp1 interface remote-as external\n"
+    assert "unread[line 3]" in FRR.read({FILE: text}).facts
+    assert "unread[line 3]" not in FRR.read({FILE: text.partition("exit")[0] + "exit\n"}).facts
