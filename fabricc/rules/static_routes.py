@@ -24,6 +24,7 @@ from fabricc.rules.sessions import (
     carries_evpn,
     external_sessions,
     is_address,
+    permits_all,
     sessions_to_switches,
 )
 
@@ -196,7 +197,11 @@ _DEFAULTS = ("static_route[0.0.0.0/0]", "static_route[::/0]")
 
 def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a default route for other switches where no way out of the fabric is known."""
-    origins = [path for path in _ORIGINS if path in statement.rest]
+    origins = [path for path in (*_ORIGINS, *_WHOLE) if path in statement.rest]
+    dropped = [path for path in _DEFAULTS if str(statement.rest.get(path, "")).split(" ")[0] in DROPS]
+    entering = {str(statement.rest[path]) for path in _STATICS if path in statement.rest} if dropped else ()
+    if any(name in _UNFILTERED or permits_all(statement, name) for name in entering):
+        origins += dropped
     if not origins and "default_originate" not in statement.session_leaves:
         return
     joined = sessions_to_switches(statement, sessions)
@@ -245,6 +250,8 @@ def _dropped_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 _ORIGINS = ("bgp/network[0.0.0.0/0]", "bgp/network[::/0]")
+_WHOLE = ("bgp/aggregate[0.0.0.0/0]", "bgp/aggregate[::/0]")
+_UNFILTERED = ("all", "unfiltered")
 _LIST = "prefix_list["
 _POLICY, _ABOUT_DEFAULTS = ("route_map[", _LIST, "platform/policy["), ("static", "0.0.0.0/0", "::/0")
 _STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")
@@ -338,11 +345,14 @@ def _routes_to_management(statement: Statement, _: Sessions) -> Iterator[Finding
             yield finding_at(
                 ISOLATED, statement.device, path, message, "management route", Severity.WARNING, remedy
             )
+    managed = [port for port in statement.addresses if statement.parse_name(port).kind is PortKind.MANAGEMENT]
+    texts = [*(text for port in managed for text in statement.addresses[port]), ""]
     try:
-        network = ip_interface(str(statement.rest.get("management/address", ""))).network
+        network = ip_interface(str(statement.rest.get("management/address", texts[0]))).network
     except ValueError:
         return
-    attached = [parse_block(text) for texts in statement.addresses.values() for text in texts] if own else []
+    others = [each for port, each in statement.addresses.items() if port not in managed] if own else []
+    attached = [parse_block(text) for each in others for text in each]
     for path in own:
         if outer_key(path) == str(network) and parse_block(str(network)) not in attached:
             message = f"{statement.name} announces the management network {network} to the fabric"
