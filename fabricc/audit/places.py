@@ -58,20 +58,21 @@ def places_of(
 def _tiers_by_sessions(devices: Mapping[str, Device], links: tuple[Link, ...]) -> dict[str, Tier]:
     """Return tiers where no link is known, and sessions over bare ports join each lower switch with each upper one.
 
-    The upper ones share an AS number; each lower one has one of its own.
+    The upper ones share an AS number or have the most sessions; each lower one has an AS number of its own.
     """
     sessions = unlinked_fabric(devices, links)
     numbers = {name: devices[name].reading.facts.get("bgp/asn") for name in sessions}
-    for number, count in Counter(numbers.values()).most_common(1):
-        lower = [name for name in sessions if numbers[name] != number]
-        upper = [name for name in sessions if numbers[name] == number]
+    shared = Counter(numbers.values()).most_common(1)
+    most = max(sessions.values(), default=0)
+    for upper in (
+        {name for name, number in numbers.items() if number in dict(shared)},
+        {name for name, count in sessions.items() if count == most},
+    ):
+        lower = sessions.keys() - upper
         alone = len({numbers[name] for name in lower}) == len(lower)
-        if (
-            alone
-            and min(count, len(lower)) >= _SEVERAL
-            and all(sessions[name] >= (len(lower) if name in upper else count) for name in sessions)
-        ):
-            return dict.fromkeys(lower, Tier.TOR) | dict.fromkeys(upper, Tier.SPINE)
+        joined = all(count >= len(lower if name in upper else upper) for name, count in sessions.items())
+        if alone and joined and min(len(upper), len(lower)) >= _SEVERAL:
+            return dict.fromkeys(sorted(lower), Tier.TOR) | dict.fromkeys(sorted(upper), Tier.SPINE)
     return {}
 
 

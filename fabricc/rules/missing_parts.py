@@ -370,6 +370,22 @@ def _silent_loopbacks(fabric: Switches) -> Iterator[Report]:
 _SOME = 3
 
 
+def _without_sessions(fabric: Switches) -> Iterator[Report]:
+    """Report a switch whose BGP has no session in the default routing instance, as all others of its system have."""
+    systems = defaultdict(list)
+    for name, summary in fabric.summaries.items() if not fabric.planned else ():
+        if summary.asn is not None or summary.mute:
+            systems[summary.system].append(name)
+    for names in systems.values():
+        mute = [name for name in names if fabric.summaries[name].mute]
+        for name in mute if len(mute) == 1 and len(names) > _SOME else ():
+            path = fabric.summaries[name].mute
+            where = "" if path == "bgp/asn" else " in the default routing instance"
+            message = f"{name} has no session of BGP{where}, as {len(names) - 1} other switches have"
+            remedy = "State its neighbors there."
+            yield Report(SILENT, name, (path,), message, "no session", Severity.WARNING, remedy)
+
+
 def _lone_demands(fabric: Switches) -> Iterator[Report]:
     """Report sessions over bare ports that demand what no switch at which their other ends can be does.
 
@@ -399,4 +415,5 @@ RULES = (
     SwitchRule(UNDEFINED, OTHER, (), _odd_management),
     FabricRule(SILENT, POLICY, (), _silent_loopbacks),
     FabricRule(IDLE, BGP, (Input.BGP,), _lone_demands),
+    FabricRule(SILENT, BGP, (), _without_sessions),
 )

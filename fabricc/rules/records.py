@@ -52,6 +52,7 @@ class Vrf(NamedTuple):
     Attributes:
         alone: whether it has nothing else, neither a gateway of a VLAN nor a session.
         aggregates: those that replace its links, and their paths; `subnet`: the address of its first port.
+        speaks: whether BGP has a process of it.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Vrf(NamedTuple):
     alone: bool = False
     aggregates: tuple[tuple[str, str], ...] = ()
     subnet: str = ""
+    speaks: bool = False
 
 
 class OverlayFault(NamedTuple):
@@ -86,6 +88,7 @@ class Overlay(NamedTuple):
         states: settings of tunnels and EVPN routes that it states as it should.
         sends: whether it is a VTEP.
         without_vni: the VRFs of routed ports that have no VNI.
+        neighbors: the paths of its sessions with EVPN.
     """
 
     system: str
@@ -94,6 +97,7 @@ class Overlay(NamedTuple):
     states: frozenset[str]
     sends: bool
     without_vni: frozenset[str] = frozenset()
+    neighbors: tuple[str, ...] = ()
 
 
 class Pair(NamedTuple):
@@ -185,6 +189,7 @@ class Summary(NamedTuple):
         accepts: policies of imports from upper switches that permit no more than some prefixes, with a path and these.
         pair: the other switch of its pair; None without one.
         hosts: name and address of each loopback of the default routing instance.
+        mute: the path of its BGP if it has no session in the default routing instance.
         demands: what its sessions over bare ports demand of their other ends, and the path and neighbor of each.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
@@ -223,6 +228,7 @@ class Summary(NamedTuple):
     pair: Pair | None = None
     hosts: tuple[tuple[str, str], ...] = ()
     demands: tuple[tuple[str, str, str], ...] = ()
+    mute: str = ""
 
 
 class EndValues(NamedTuple):

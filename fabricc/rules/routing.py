@@ -231,7 +231,9 @@ def _without_communities(statement: Statement, sessions: Sessions) -> Iterator[F
             f"{statement.name} sends no extended communities to {who}: EVPN routes lose their route targets"
         )
         remedy = "Send extended communities on every session that carries EVPN."
-        paths = tuple(session_path(bare[0], leaf) for leaf in ("send_community", "families", "remote_asn"))
+        paths = tuple(
+            session_path(bare[0], leaf) for leaf in ("send_community", *_UNSENT, "families", "remote_asn")
+        )
         yield finding_at(POLICY, statement.device, paths, message, "no communities", Severity.WARNING, remedy)
 
 
@@ -239,8 +241,14 @@ def _families_of(sessions: Sessions, key: Key) -> list[str]:
     return str(sessions.stated[key].families).split(",") if key in sessions.stated else []
 
 
+_UNSENT = ("setting[evpn send_community]", "setting[evpn send-community extended]")
+"""Leaves by which a session keeps the communities of EVPN routes, which it sends by default (FRR)."""
+
+
 def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
     """Return whether a session sends extended communities, as far as its settings of communities name them."""
+    if any(values.get(leaf) in ("false", "off") for leaf in _UNSENT):
+        return False
     stated = (
         f"{leaf} {value}"
         for leaf, value in values.items()

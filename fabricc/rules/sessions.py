@@ -412,13 +412,13 @@ def open_policies(statement: Statement, values: Mapping[str, Value], direction: 
     """Return the policies of a session in a direction if each permits every route; "" if one may not, or is missing."""
     stated = [(leaf, str(values[leaf])) for leaf in _POLICIES[direction] if leaf in values]
     routed = all(
-        _permits_all(statement, name) if leaf == direction else _is_open_list(statement, name)
+        permits_all(statement, name) if leaf == direction else _is_open_list(statement, name)
         for leaf, name in stated
     )
     return " and ".join(name.rpartition(" ")[2] for _, name in stated) if routed else ""
 
 
-def _permits_all(statement: Statement, name: str) -> bool:
+def permits_all(statement: Statement, name: str) -> bool:
     """Return whether the first clause of a route map permits every route, also by a list that does."""
     clauses = {
         int(number): str(value).split()

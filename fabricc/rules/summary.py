@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,7 +155,17 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
         () if statement.expected.planned else _host_addresses(statement),
         tuple([(what, *each) for what, each in demands.items()]),
+        _mute_process(statement, sessions, bool(prefixes or maps)),
     )  # fmt: skip
+
+
+def _mute_process(statement: Statement, sessions: Sessions, announcing: bool) -> str:
+    """Return the path of BGP if it announces routes to nobody, or has its sessions over ports in VRFs alone."""
+    if "bgp/asn" in statement.rest:
+        idle = announcing and not sessions.listens and all(vrf for vrf, _ in sessions.stated)
+        return "bgp/asn" if idle else ""
+    bare = Counter(vrf for vrf, neighbor in sessions.stated if not is_address(neighbor)).most_common(1)
+    return next((f"vrf[{vrf}]/bgp/asn" for vrf, count in bare if count > 1), "")
 
 
 _PROTOCOLS = ("ospf_area", "isis")

@@ -20,7 +20,7 @@ from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.tenants import NO_VLAN
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, path_pattern, split_list_path
-from fabricc.facts.statement import Statement, Tier
+from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.findings import line_of
@@ -52,6 +52,11 @@ _WHAT = {
     "connected": "connected routes enter BGP of the underlay without a route map",
     "route_targets": "it drops EVPN routes whose route targets it imports nowhere",
 }
+_FILTERS = {
+    "import": "it alone filters the EVPN routes that it takes",
+    "export": "it alone filters the EVPN routes that it sends",
+}  # fmt: skip
+_FEW = 2
 _UNANNOUNCED = "VRF {} does not announce its links as EVPN routes"
 _ANNOUNCE = "Announce the prefixes of the VRF as EVPN routes."
 _COPY = "Copy DSCP and ECN between the packets of hosts and the headers of VXLAN."
@@ -84,7 +89,16 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs} - bridged)
     faults = [*_list_missing_parts(statement, vrfs, plain)]
     faults += _list_faults(statement, sessions, vrfs) if vrfs else ()
-    return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs), plain)
+    replacing = {
+        f"evpn/neighbor[{key[1]}]" for key, values in statement.sessions.items() if "next_hop_self" in values
+    }
+    names = tuple(sorted(neighbors or replacing))
+    return Overlay(statement.device.system, vrfs, tuple(faults), frozenset(leaves), bool(vrfs), plain, names)
+
+
+def _self_path(neighbor: str) -> str:
+    """Return the path of the next hop that a session with EVPN replaces."""
+    return session_path(("", first_key(neighbor)), "next_hop_self")
 
 
 def _is_filtered(statement: Statement, path: str) -> bool:
@@ -148,7 +162,7 @@ def _vrfs_of(statement: Statement, bridged: Collection[str]) -> Iterator[Vrf]:
         alone = links and name not in bridged and not any(vrf == name for vrf, _ in statement.sessions)
         yield Vrf(
             name, str(vni), str(distinguisher), exports, imports, announces, links, path, alone,
-            tuple(aggregates.get(name, ())), subnets.get(name, ""),
+            tuple(aggregates.get(name, ())), subnets.get(name, ""), f"{other}bgp/router_id" in facts,
         )  # fmt: skip
 
 
@@ -441,16 +455,27 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                 if any(path == leaf for *_, path in overlay.faults):
                     continue
                 others = [other for other, each in some if leaf in each.states]
+                if len(others) == 1 < len(some) - 1 and leaf in _FILTERS:
+                    continue  # the other one is odd
                 message = f"{_WHAT[leaf]}, unlike {join_words(others, 2)}"
-                paths = (
-                    _CONNECTED if leaf == "connected" else (f"evpn/{leaf.removeprefix('evpn/')}", *_SOURCES)
+                near = (f"{path}/{leaf}" for path in overlay.neighbors)
+                inside = (
+                    f"evpn/{leaf.removeprefix('evpn/')}",
+                    *map(_self_path, overlay.neighbors),
+                    *_SOURCES,
                 )
+                paths = _CONNECTED if leaf == "connected" else (*near, *inside)
                 yield _report(TUNNEL, name, "", message)._replace(paths=paths)
+            for leaf in sorted(overlay.states.intersection(_FILTERS)) if len(some) > _FEW else ():
+                if not any(leaf in each.states for other, each in some if other != name):
+                    message = f"{_FILTERS[leaf]}, unlike {join_words([each for each, _ in some if each != name], 2)}"
+                    paths = tuple(f"{path}/{leaf}" for path in overlay.neighbors)
+                    yield _report(TUNNEL, name, "", message)._replace(paths=paths)
             for vrf in overlay.vrfs:
                 expected = vrf.name in announced or any(other.announces for other in overlay.vrfs)
                 message = _UNANNOUNCED.format(vrf.name)
                 reported = any(each.message == message for each in overlay.faults)
-                if expected and not reported and vrf.links and not vrf.announces:
+                if expected and not reported and (vrf.links or vrf.speaks) and not vrf.announces:
                     inside = (f"evpn/vrf[{vrf.name}]/distinguisher", vrf.path)
                     yield _report(TUNNEL, name, vrf.path, message)._replace(paths=inside)
 
