@@ -203,10 +203,9 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
 
 
 def _has_unused_policy(statement: Statement) -> bool:
-    """Return whether a switch defines a route map that nothing uses."""
-    maps = statement.facts_below(_MAP)
-    defined = {first_key(path) for path in maps}
-    values = [value for path, value in statement.rest.items() if path not in maps]
+    """Return whether a switch defines a route map that nothing uses, not even another route map."""
+    defined = {first_key(path) for path in statement.facts_below(_MAP)}
+    values = [*statement.rest.values()]
     for session in statement.sessions.values():
         values += session.values()
     return not defined <= {word for value in values for word in str(value).replace(",", " ").split()}
