@@ -25,7 +25,18 @@ Values = dict[str, "Value"]
 _OWN = frozenset(("ipv4", "ipv6", "description"))
 """Statements that differ on each port of each device; secondary addresses too."""
 _LIKE = frozenset(
-    ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
+    (
+        "unnumbered",
+        "enabled",
+        "mtu",
+        "bundle",
+        "alias",
+        "switchport",
+        "access_vlan",
+        "kind",
+        "address_from",
+        "vrf",
+    )
 )
 _NUMBERED: Values = {}
 """Statements of a neighbor that are stored by its address."""
@@ -81,11 +92,13 @@ class Shape:
         content: port -> its statements without `_OWN`, packed; `ports`: the same, unpacked.
         canonical: canonical port name of its system -> name in the facts; aliases too.
         bundles: bundle -> its members; `unnumbered`: ports that have the addresses of others.
+        in_vrfs: ports with cables that are in VRFs, with all that is on them.
         parse_name: parses a name of the system.
     """
 
     __slots__ = (
-        "_bases", "_kinds", "bundles", "canonical", "content", "parse_name", "ports", "system", "unnumbered",
+        "_bases", "_kinds", "bundles", "canonical", "content", "in_vrfs", "parse_name", "ports", "system",
+        "unnumbered",
     )  # fmt: skip
 
     def __init__(self, system: str, content: bytes) -> None:
@@ -111,6 +124,18 @@ class Shape:
         self.unnumbered = [
             port for port, values in self.ports.items() if "unnumbered" in values or "address_from" in values
         ]
+        self.in_vrfs = frozenset(self._ports_in_vrfs())
+
+    def _ports_in_vrfs(self) -> Iterator[str]:
+        if not any("vrf" in values for values in self.ports.values()):
+            return
+        units: dict[str, list[str]] = {}
+        for port in self.ports:
+            units.setdefault(self.base(port), []).append(port)
+        for base, ports in units.items():
+            logical = [port for port in ports if port != base] or ports
+            if "vrf" in self.ports.get(base, {}) or all("vrf" in self.ports[port] for port in logical):
+                yield base
 
     def port(self, name: str) -> str | None:
         """Return the port for a name, as the facts name it; None if the device states nothing about it."""

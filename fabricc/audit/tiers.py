@@ -62,9 +62,10 @@ class _TierEvidence:
 
 
 def _build_graph(stated: Mapping[str, Placement], links: Iterable[Link]) -> tuple[Graph, set[str]]:
-    """Return the links between switches, without those that share bundles, and the bridges attached to routers.
+    """Return the links between switches, without those that share bundles, and what is attached to them.
 
-    Where links are routed, only these make tiers.
+    That is bridges next to routers, and routers that tenants alone have links to. Where links are routed, only these
+    make tiers.
     """
     pairs = {name: pair_of(device) for name, device in stated.items()}
 
@@ -76,9 +77,11 @@ def _build_graph(stated: Mapping[str, Placement], links: Iterable[Link]) -> tupl
 
     between = [link for link in links if link.a.device in stated and link.b.device in stated]
     between = [link for link in between if not mates(link.a.device, link.b.device)]
+    beyond = _routers_of_tenants(stated, between)
+    between = [link for link in between if not beyond & {link.a.device, link.b.device}]
     routers = {end.device for link in between if routes(link) for end in (link.a, link.b)}
     graph: Graph = {name: set() for name in stated}
-    hung: set[str] = set()
+    hung = beyond
     for link in between:
         ends = {link.a.device, link.b.device}
         if not ends & routers or routes(link):
@@ -87,6 +90,25 @@ def _build_graph(stated: Mapping[str, Placement], links: Iterable[Link]) -> tupl
         else:
             hung |= ends - routers
     return graph, hung
+
+
+def _routers_of_tenants(stated: Mapping[str, Placement], links: Iterable[Link]) -> set[str]:
+    """Return the devices all of whose links end in VRFs of switches that have other links outside VRFs."""
+    entered: dict[str, list[tuple[str, bool]]] = {}
+    for link in links:
+        for near, far in link.ways:
+            entered.setdefault(near.device, []).append(
+                (far.device, far.port in stated[far.device].shape.in_vrfs)
+            )
+    if not any(inside for ends in entered.values() for _, inside in ends):
+        return set()
+    plain = {
+        near.device
+        for link in links
+        for near, _ in link.ways
+        if near.port not in stated[near.device].shape.in_vrfs
+    }
+    return {name for name, ends in entered.items() if all(inside and far in plain for far, inside in ends)}
 
 
 def pair_of(device: Placement) -> tuple[object, object] | None:

@@ -120,6 +120,28 @@ def test_tiers_of_validated_designs_are_those_of_their_names(fabric):
     assert not any(link.against for link in links)
 
 
+def routed_port(port: int, address: str, more: str = "") -> str:
+    return f"interface Ethernet{port}\n   no switchport\n{more}   ip address {address}/31\n"
+
+
+def test_a_router_that_tenants_alone_lead_to_is_in_no_tier():
+    red = "   vrf RED\n"
+    texts = {
+        "one": routed_port(1, "10.0.0.0") + routed_port(2, "10.0.1.0", red),
+        "two": routed_port(1, "10.0.0.2") + routed_port(2, "10.0.1.2", red),
+        "top": routed_port(1, "10.0.0.1") + routed_port(2, "10.0.0.3"),
+        "gateway": routed_port(1, "10.0.1.1") + routed_port(2, "10.0.1.3"),
+    }
+    devices = {
+        name: device(name, "eos", {"running-config.cfg": f"hostname {name}\n{text}"})
+        for name, text in texts.items()
+    }
+    places = places_of(devices, links_of(devices))
+    assert {name: place.tier for name, place in places.items()} == {
+        "one": Tier.TOR, "two": Tier.TOR, "top": Tier.SPINE, "gateway": Tier.OTHER
+    }  # fmt: skip
+
+
 RACKS = ("rack7", "rack07", "rack007", "rack0007", "rack00007", "7", "7²", "²")
 """Names that are one where numbers count as numbers, and digits that are of no number."""
 TOLD = "from tests.audit.test_places import find_racks; print(find_racks())"
