@@ -110,14 +110,20 @@ class VoteTable:
 def _of_switch(vote: Vote) -> Vote:
     """Return a vote without what depends on the tier: of ports those between switches, of policy nothing."""
     device = tuple(each for each in vote.device if each[0].startswith(_OF_ALL))
-    between = [(n, leaves) for role, n, leaves in vote.roles if role[0] == "port" and role[1] in SWITCHES]
+    between = [(n, leaves) for role, n, leaves in vote.roles if is_between_switches(role)]
     if not between:
         return Vote(vote.kind, device, ())
     number, leaves = max(between, key=lambda each: each[0])
     return Vote((vote.kind[0], Tier.OTHER, vote.kind[2]), device, ((BETWEEN, number, leaves),))
 
 
+def is_between_switches(role: Role) -> bool:
+    """Return whether the ports of a kind lead to switches, and are no members of bundles."""
+    return role[0] == "port" and role[1] in SWITCHES and role[-1] != _MEMBER
+
+
 BETWEEN: Role = ("between switches",)
+_MEMBER = "member"
 _MANY = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores", Tier.HOST: "hosts"}
 SWITCHES = (Tier.TOR.value, Tier.SPINE.value, Tier.CORE.value)
 _OF_ALL = (
@@ -145,7 +151,10 @@ def kind_of(statement: Statement) -> Kind:
 
 
 def roles_of(statement: Statement) -> dict[Role, list[str]]:
-    """Return the ports of each kind; those that are shut, lead to a router outside, or have no use are of none."""
+    """Return the ports of each kind; those that are shut, lead to a router outside, or have no use are of none.
+
+    The members of bundles are a kind of their own: the bundle has many of their settings.
+    """
     roles: dict[Role, list[str]] = {}
     outside = ports_of_static_routes(statement)
     for port in statement.open_ports():
@@ -161,7 +170,7 @@ def roles_of(statement: Statement) -> dict[Role, list[str]]:
         values = statement.ports.get(port, {})
         if values.get("enabled") != "false":
             far, cable = statement.fars[port].tier, str(values.get("headroom/cable_m", ""))
-            kind = ""
+            kind = _MEMBER if "bundle" in values else ""
             if far is Tier.HOST:
                 kind = str(values.get("speed_gbps", ""))  # hosts differ by design
             elif statement.place.tier is Tier.HOST:

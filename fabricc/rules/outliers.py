@@ -82,7 +82,7 @@ def find_outliers(
     if consensus.BETWEEN in expected.roles:
         ports = {
             consensus.BETWEEN: [
-                port for role, each in ports.items() if role[1] in consensus.SWITCHES for port in each
+                port for role, each in ports.items() if consensus.is_between_switches(role) for port in each
             ]
         }
         sessions = {}

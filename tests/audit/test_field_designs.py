@@ -8,6 +8,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder
+from tests.audit import corpora
 from tests.review.diff.edits import SYSTEMS, built_tree
 
 if TYPE_CHECKING:
@@ -338,3 +339,20 @@ def test_community_lists_are_one_fact_on_every_system(system: str, tmp_path: Pat
 def test_a_port_to_a_router_outside_is_not_compared_with_ports_to_hosts(nos: str) -> None:
     found = audit_folder(built_tree(nos) / "switches", jobs=1)
     assert [each.message for each in found.findings if each.code == "FAB9610"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not corpora.ROOT.is_dir(), reason="the configurations that others wrote are not here")
+def test_ports_and_policies_of_validated_designs_of_juniper_are_like_their_peers():
+    """Members of bundles, ports of VRFs to routers outside, and policies that others name in `from policy`."""
+    designs = corpora.ROOT / "junos/juniper-jvd"
+    for design in (
+        "adc-5stage_evpn_vxlan",
+        "aidc-aiml_inference_frontend",
+        "service_provider-low_latency_queueing",
+    ):
+        found = audit_folder(designs / design, jobs=1).findings
+        odd = [each for each in found if each.code in ("FAB9610", "FAB9664")]
+        assert {each.message for each in odd if each.severity is not Severity.NOTE} <= {
+            "leaf002-001-1 qos pfc priority 3 queue: 5 here, nothing on 5 ToRs"
+        }
