@@ -14,6 +14,7 @@ from fabricc.facts.statement import Device, Statement, Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules import consensus
 from fabricc.rules.findings import fact_beside, finding_at, line_of, nearest_shared_fact
+from fabricc.rules.next_hops import parse_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,6 +63,8 @@ def find_outliers(
             continue  # reported as a missing service
         if path == _GATEWAY and not _is_in_own_subnet(statement, value):
             continue  # of another management network
+        if mine is None and _permits_addresses_of_peer(statement, peer, path, str(value)):
+            continue  # as a switch without a partner, whose link has such addresses
         if mine != value and path not in alone and not _whole_map(statement, path):
             beside = fact_beside(statement.device, peer, path) if mine is None else ()
             like = line_of(peer, path) if mine is None else ""
@@ -123,6 +126,23 @@ def _is_in_own_subnet(statement: Statement, address: Value | None) -> bool:
         return own is not None and ip_address(str(address)) in ip_interface(stated).network
     except ValueError:
         return False
+
+
+def _permits_addresses_of_peer(statement: Statement, peer: Device, path: str, value: str) -> bool:
+    """Return whether a clause of a prefix list permits a range in which a peer has addresses, and this device none."""
+    if not path.startswith("prefix_list["):
+        return False
+    ranges = [word for word in value.split() if "/" in word]
+    own = parse_addresses(address for texts in statement.addresses.values() for address in texts)
+    others = parse_addresses(
+        str(fact)
+        for each, fact in peer.reading.facts.items()
+        if each.startswith(PORT) and each.endswith(("/ipv4", "/ipv6"))
+    )
+    return any(
+        any(address in network for address in others) and not any(address in network for address in own)
+        for network in (each.network for each in parse_addresses(ranges))
+    )
 
 
 def _topic_of(path: str) -> str:
