@@ -33,6 +33,18 @@ _QUAD = re.compile(r"(?<![\w.:/-])\d{1,4}(?:\.\d{1,4}){3}(?![\w.:-])")
 _OCTET = 255
 
 
+_ACTION = re.compile(
+    r"(?:route-map \S+|ip(?:v6)? prefix-list \S+(?: seq \d+)?|ip(?:v6)? access-list (?:standard |extended )?\S+"
+    r"(?: seq \d+)?) (allow|accept|pass|block|drop|reject|forbid)\b.*"
+)
+
+
+def foreign_action(text: str) -> str:
+    """Return the word of a list or map of EOS, NX-OS and FRR in place of `permit` or `deny`, "" for any other line."""
+    match = _ACTION.fullmatch(text.strip())
+    return match[1] if match else ""
+
+
 _BARE_ADDRESS = re.compile(r"ip address (\d+(?:\.\d+){3})(?: /\d+)?")
 
 
@@ -240,14 +252,14 @@ def _replaced_word(
 
 _NUMBER = re.compile(r"(?<![\w.:-])\d{2,9}(?![\w.:/-])|(?<=/)\d{2,3}(?= |$)")
 _DIGITS = re.compile(r"\d+")
-_LARGE = 4
-"""Digits of numbers such as an MTU."""
+_LARGE, _LARGER = 4, "1500"
+"""Digits of numbers such as an MTU, and one."""
 
 
 def wrong_numbers(
     system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[tuple[str, Misspelling]]:
-    """Yield file and number of the lines that a row reads only with one digit less, as for a value in its range."""
+    """Yield file and number of the lines that a row reads only with one digit less or more: a value in its range."""
     unread = {(file, line): text for file, line, text in unknown} if system in _INDENTED else {}
     tried = [place for place, text in unread.items() if _NUMBER.search(text)][:_MOST_TRIED]
     for file, line in tried:
@@ -259,19 +271,23 @@ def wrong_numbers(
 
 
 def _number_out_of_range(system: str, above: str, text: str) -> tuple[str, str] | None:
-    """Return a number of a line, and its beginning with which a row reads the line below others."""
-    if _reads_like(system, _DIGITS.sub(_usual_number, above), _DIGITS.sub(_usual_number, text)):
+    """Return a number of a line, and one with a digit less or more with which a row reads the line below others."""
+    around = _DIGITS.sub(_usual_number, above)
+    if any(_reads_like(system, around, _DIGITS.sub(each, text)) for each in (_usual_number, _LARGER)):
         readers = _row_readers(system)[0]
         for match in _NUMBER.finditer(text):
-            shorter = f"{text[: match.end() - 1]}{text[match.end() :]}"
-            if _is_read(readers, (above,), shorter.split()) and not _is_read(readers, (above,), text.split()):
-                return match[0], match[0][:-1]
+            for other in (match[0][:-1], f"{match[0]}0"):
+                changed = f"{text[: match.start()]}{other}{text[match.end() :]}"
+                if _is_read(readers, (above,), changed.split()) and not _is_read(
+                    readers, (above,), text.split()
+                ):
+                    return match[0], other
     return None
 
 
 def _usual_number(match: re.Match[str]) -> str:
     """Return a small number in place of a small one, and one of the size of an MTU in place of a large one."""
-    return "1500" if len(match[0]) >= _LARGE else "1"
+    return _LARGER if len(match[0]) >= _LARGE else "1"
 
 
 @lru_cache(1 << 12)

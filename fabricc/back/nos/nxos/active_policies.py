@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.nxos import words
@@ -12,7 +13,7 @@ from fabricc.fabric.facts import Value, format_boolean
 from fabricc.fabric.vocabulary import UniformPorts, shared_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     Stated = tuple[str, Value, int]
 
@@ -203,6 +204,71 @@ def unfilled_pauses(document: Document) -> Iterator[tuple[str, str, int]]:
         lost = [stored for stored in groups if int(str(stored[0])) not in known]
         if name == used and not leads and lost:
             yield f"set qos-group {lost[0][0]}", "the network policy pauses another group", lost[0][1]
+
+
+_WHOLE, _LEAST_LIMIT, _LEAST_MBPS = 100, 20_000, 100
+"""Percent of all shares; bytes and Mbit/s below which a queue with PFC cannot carry RDMA."""
+_BYTES = re.compile(r"bytes (\d+)(?: (?:bytes)?)?")
+_MAXIMUM = re.compile(r".*\bmax (\d+) mbps\b.*")
+
+
+def faulty_queues(document: Document) -> Iterator[tuple[str, str, int]]:
+    """Yield (subject, reason, line) of what policies for queuing state about paused classes in vain."""
+    paused = {group for group, _ in paused_groups(document).values()}
+    ports = document.scope.each("interface").values()
+    if not paused or not any(block.values.get("pfc", _NONE)[0] == "on" for block in ports):
+        return
+    used = {
+        (kind, name)
+        for block in (*ports, document.scope.each("system qos").get("", Scope(0)))
+        for kind, (name, _) in block.values.items()
+        if kind in _QUEUING
+    }
+    names = {name for _, name in used}
+    for name, policy in document.scope.each("queuing").items():
+        pausing = policy.each("ingress").items()
+        if name not in names and any("pause" in block.values for _, block in pausing):
+            yield f"policy-map type queuing {name}", "no port uses it, and it has the headroom", policy.line
+        if ("queuing input", name) in used:
+            egress = [*policy.each("egress").values(), *policy.each("named class").values()]
+            if not any("pause" in block.values for _, block in pausing) and not any(
+                "share" in e.values for e in egress
+            ):
+                yield f"policy-map type queuing {name}", "no class of it has `pause buffer-size`", policy.line
+            for group, block in pausing:
+                if "pause" in block.values and group not in paused:
+                    why = f"the network policy does not pause qos-group {group}"
+                    yield f"pause of {name}", why, block.values["pause"][1]
+        if ("queuing output", name) in used:
+            yield from _faulty_shares(str(name), policy, paused)
+
+
+def _faulty_shares(name: str, policy: Scope, paused: Collection[object]) -> Iterator[tuple[str, str, int]]:
+    """Yield the same of the shares, limits and marks of an output policy."""
+    shares = [block.values["share"] for block in policy.each("egress").values() if "share" in block.values]
+    figures = [
+        (int(str(share).split()[1]), line) for share, line in shares if str(share).startswith("bandwidth")
+    ]
+    total = sum(figure for figure, _ in figures)
+    if total > _WHOLE:
+        line = max(figures)[1]
+        yield f"bandwidth of {name}", f"all shares are {total} percent, more than there is", line
+    for group, block in policy.each("egress").items():
+        values = block.values
+        percent, line = values.get("ecn_max_percent", (1, 0))
+        if not 0 < int(percent) <= _WHOLE:
+            yield f"random-detect of {name}", f"the probability of a mark is {percent} percent", line
+        if group not in paused:
+            continue
+        limit, line = values.get(f"{SETTING_OF}queue-limit", _NONE)
+        if (match := _BYTES.fullmatch(str(limit))) and int(match[1]) < _LEAST_LIMIT:
+            yield f"pause no-drop of qos-group {group}", f"{name} drops above {match[1]} bytes", line
+        shape, line = values.get(f"{SETTING_OF}shape", _NONE)
+        if (match := _MAXIMUM.fullmatch(str(shape))) and int(match[1]) < _LEAST_MBPS:
+            yield f"bandwidth of qos-group {group}", f"{name} sends no more than {match[1]} Mbit/s", line
+        share, line = values.get("share", _NONE)
+        if str(share) in ("bandwidth 0", "percent 0"):
+            yield f"pause no-drop of qos-group {group}", f"{name} gives the class no bandwidth", line
 
 
 def _bridged_mtu(document: Document) -> StoredValue | None:

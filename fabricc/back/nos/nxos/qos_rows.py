@@ -10,6 +10,7 @@ from fabricc.back.nos.nxos.active_policies import (
     DEFAULT_CLASS,
     SETTING_OF,
     classification_policy,
+    faulty_queues,
     match_kinds,
     misplaced_policies,
     paused_groups,
@@ -248,7 +249,7 @@ def finish(document: Document) -> None:
         put(f"unread[service-policy {name}]", "no policy of its type has this name", line)
     for name, why, line in misplaced_policies(document):
         put(f"unread[service-policy {name}]", why, line)
-    for subject, why, line in unfilled_pauses(document):
+    for subject, why, line in (*unfilled_pauses(document), *faulty_queues(document)):
         put(f"unread[{subject}]", why, line)
     _state_watchdog(document)
     _state_parts(document)

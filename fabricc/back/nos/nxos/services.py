@@ -288,6 +288,7 @@ ROWS: Sequence[Row] = (
     Fact("(hostname|switchname) <word>", "system/hostname"),
     Fact("feature <rest>", "system/feature[{0}]", "on"),
     Fact("no feature lldp", "system/feature[lldp]", "off"),
+    Fact("no feature ssh", "system/feature[ssh]", "off"),
     Silent("no feature <rest>"),
     Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
     Fact("username <word> password [5|8|9] <word> role <word>", _account_role),
@@ -308,7 +309,8 @@ ROWS: Sequence[Row] = (
     Entry(f"logging server <word> <0-7> port <integer> secure {_USE_VRF} [{_FACILITY}]", "syslog tls", "{1} {2}"),
     Fact(f"vrf context {MANAGEMENT_VRF}", "structure/management_vrf/defined", ONCE),
     Block(f"vrf context {MANAGEMENT_VRF}", "", (
-        Fact("ip route 0.0.0.0/0 <word>", dict.fromkeys(_GATEWAY, "{0}")),
+        Fact("ip route 0.0.0.0/0 <address>", dict.fromkeys(_GATEWAY, "{0}")),
+        Fact("ip route 0.0.0.0/0 (Null0|null0)", _GATEWAY[0], "discard"),
         Fact("ipv6 route (::/0|0::/0) <word>", dict.fromkeys(_GATEWAY, "{0}")),
         Entry("ip name-server <word>...", "dns"),
     )),

@@ -220,3 +220,65 @@ def test_rules_without_numbers_follow_those_with_numbers() -> None:
         "permit tcp any any",
         "deny udp any any eq 4791",
     ]
+
+
+PAUSING = """\
+class-map type qos match-all RDMA
+  match cos 3
+class-map type queuing RDMA
+  match qos-group 3
+policy-map type qos MARK
+  class RDMA
+    set qos-group 3
+policy-map type queuing OUT
+  class type queuing RDMA
+    bandwidth percent 50
+  class type queuing class-default
+    bandwidth percent 50
+policy-map type queuing IN
+  class type queuing RDMA
+    pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320
+class-map type network-qos RDMA
+  match qos-group 3
+policy-map type network-qos NET
+  class type network-qos RDMA
+    pause no-drop
+system qos
+  service-policy type qos input MARK
+  service-policy type queuing output OUT
+  service-policy type network-qos NET
+interface Ethernet1/1
+  priority-flow-control mode on
+  service-policy type queuing input IN
+"""
+MARKING = (
+    "    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes"
+    " drop-probability {} weight 0 ecn\n"
+)
+SHARE = "    bandwidth percent 50\n  class type queuing class-default"
+IN_VAIN = {
+    "nothing": ("", "", 0),
+    "no share": (SHARE, SHARE.replace("50", "0", 1), 10),
+    "too many shares": (SHARE, SHARE.replace("50", "80", 1), 10),
+    "a short queue": (SHARE, f"    queue-limit bytes 2000\n{SHARE}", 10),
+    "a slow queue": (SHARE, f"    shape min 0 mbps max 1 mbps\n{SHARE}", 10),
+    "no marks": (SHARE, MARKING.format(0) + SHARE, 10),
+    "impossible marks": (SHARE, MARKING.format(101) + SHARE, 10),
+    "unused headroom": ("  service-policy type queuing input IN\n", "", 13),
+    "no headroom": ("    pause buffer-size 101920 pause-threshold 46800 resume-threshold 34320\n", "", 13),
+    "headroom of another class": (
+        "queuing RDMA\n  match qos-group 3",
+        "queuing RDMA\n  match qos-group 4",
+        15,
+    ),
+}
+"""What is changed of a policy for queuing -> the line that has no effect then, 0 for none."""
+
+
+@pytest.mark.parametrize("case", IN_VAIN)
+def test_policies_that_do_not_protect_a_paused_class_are_stated(case: str) -> None:
+    old, new, line = IN_VAIN[case]
+    reading = NXOS.read({FILE: PAUSING.replace(old, new) if old else PAUSING})
+    assert [reading.lines[path][1] for path in reading.facts if path.startswith("unread[")] == [line] * bool(
+        line
+    )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.foreign.switching import OWN, own_line, setting_rows
 from fabricc.back.nos.nxos.words import interface_blocks, split_beginnings
-from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
+from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic, rows
+from fabricc.facts.paths import first_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -231,6 +232,7 @@ _USERS = {
         ("bgp", r"(?:vrf\[[^]]+\]/)?bgp/asn .*"), ("bfd", r"bgp/neighbor\[[^]]+\]/bfd true"),
         ("ospf", r"interface\[[^]]+\]/ospf_(?:area|process) .*"), ("eigrp", r"eigrp\[[^]]+\]/.*"),
         ("interface-vlan", r"interface\[Vlan\d+\]/ipv[46] .*"), ("lacp", r"interface\[[^]]+\]/bundle_mode active"),
+        ("vpc", r"mlag/domain .*"),
         ("nv overlay", r"vxlan/source .*"), ("vn-segment-vlan-based", r"(?:evpn/segment|vxlan/vlan)\[\d+\]/vni .*"),
         ("nv overlay evpn", r"bgp/(?:family\[evpn\]|neighbor\[[^]]+\]/families) .*(?:true|evpn)"),
     )
@@ -240,7 +242,7 @@ _USERS = {
 
 _WORDS = {"nv overlay evpn": "EVPN"}
 """Feature -> what has no effect without it, if that is not its name."""
-_BESIDE, _WHOLE = ("interface-vlan", "lacp", "eigrp"), 4
+_BESIDE, _WHOLE = ("interface-vlan", "lacp", "eigrp", "vpc"), 4
 """Features that excerpts leave out, and how many others a whole configuration has."""
 
 
@@ -256,9 +258,13 @@ def finish(document: Document) -> None:
         path = next((path for path, value in facts.items() if use.fullmatch(f"{path} {value}")), "")
         if path in lines:
             command = feature if feature.endswith("evpn") else f"feature {feature}"
-            document.put(
-                f"unread[{_WORDS.get(feature, feature)}]", f"{command} is not stated", lines[path][1]
-            )
+            wrong = next((lines[each] for each in facts if _is_variant(each, feature)), lines[path])
+            document.put(f"unread[{_WORDS.get(feature, feature)}]", f"{command} is not stated", wrong[1])
+
+
+def _is_variant(path: str, feature: str) -> bool:
+    """Return whether a path is of a feature whose name is nearly that of another one."""
+    return path.startswith("system/feature[") and feature in rows.word_variants(first_key(path))
 
 
 TOPIC = Topic(ROWS, finish)
