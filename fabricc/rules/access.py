@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults, service_defaults
 from fabricc.back.nos.harmful_settings import guard_of_port_alone
 from fabricc.back.nos.management import services_of_fabric, services_without_list
+from fabricc.back.nos.packet_filters import accepts_everything
 from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.unread_lines import undefined_list
 from fabricc.base.diagnostics import Severity
@@ -66,6 +67,13 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy, word=word
             )
+    for name in statement.facts_below("management/snmp/use-ip").values():
+        listed = statement.facts_below(f"management/access_list[{name}]/")
+        at = next((each for each, text in listed.items() if accepts_everything([str(text)])), "")
+        if at and statement.lines.get(at) not in seen:
+            message = f"{statement.name} lets everyone reach SNMP, by {name}"
+            remedy = "Permit the networks of the administrators only."
+            yield finding_at(OPEN, statement.device, at, message, "open access", Severity.WARNING, remedy)
     if statement.fars and (path := guard_of_port_alone(statement.facts_below)):
         message = (
             f"{statement.name} filters logins by its management port alone: from the fabric anyone may log in"
@@ -137,7 +145,11 @@ def _unsafe_finding(statement: Statement, path: str, message: str, group: str, r
 def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
     path = "management/isolated"
-    if statement.rest.get(path) == "false" and "management/address" in statement.rest and statement.fars:
+    if (
+        statement.rest.get(path) == "false"
+        and "management/address" in statement.rest
+        and (statement.fars or statement.sessions)
+    ):
         message = (
             f"{statement.name} routes between the fabric and the management network: any host reaches it"
         )

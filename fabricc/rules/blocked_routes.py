@@ -222,15 +222,15 @@ def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if any("reflector_client" in values for values in statement.sessions.values()):
         return
     for path, value in statement.facts_below("bgp/setting[").items():
-        why = ""
+        why, named = "", ""
         if route_blocks.installs_none(path, value):
             why = f"the distance {str(value).split()[0]} is that of an unreachable route"
-        elif route_blocks.installing_map(path) and denies(statement, str(value)):
-            why = f"the map {value} permits none"
+        elif denies(statement, named := route_blocks.filtering_map(path, value)):
+            why = f"the map {named} permits none"
         if why:
             message = f"{statement.name} installs no route of BGP: {why}"
             remedy = "Remove the setting, or permit the prefixes of the fabric in it."
-            paths = (*statement.facts_below(f"route_map[{value}]/"), path)
+            paths = (*statement.facts_below(f"route_map[{named}]/"), path)
             yield finding_at(
                 POINTLESS, statement.device, paths, message, "not installed", Severity.WARNING, remedy
             )

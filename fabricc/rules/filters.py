@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu, policy_rules
 from fabricc.back.nos.packet_filters import (
+    ROUTED_BY,
     Flow,
     accepts_everything,
     dropped_discovery,
@@ -19,6 +20,7 @@ from fabricc.back.nos.packet_filters import (
     is_inside,
     names_port,
     near_rule,
+    routes_nowhere,
 )
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -110,6 +112,21 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             severity = Severity.NOTE if unused else Severity.ERROR
             severity = Severity.WARNING if unused and named else severity
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
+
+
+def _dropping_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report clauses by which packets that arrive at a port are dropped, as policy-based routing."""
+    if ROUTED_BY not in statement.port_leaves:
+        return
+    for port, values in statement.ports.items():
+        clauses = statement.facts_below(f"route_map[{values.get(ROUTED_BY)}]/")
+        path = next((path for path, text in clauses.items() if routes_nowhere(str(text))), "")
+        if path and values.get("enabled") != "false":
+            message = f"{statement.name} {port}: {values[ROUTED_BY]} drops packets that arrive"
+            remedy = "Remove the clause, or the policy from the port."
+            yield finding_at(
+                BLOCKED, statement.device, path, message, "routed nowhere", Severity.WARNING, remedy
+            )
 
 
 _ARP = re.compile(r"ETHER_TYPE (?:0x0?806|2054)\b", re.IGNORECASE)
@@ -364,6 +381,7 @@ _MEMBERS = "object-group "
 
 
 RULES = (
+    SwitchRule(BLOCKED, INTERFACES, (), _dropping_routes),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _dropped_flows),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults, harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
 from fabricc.back.nos.unread_lines import (
+    foreign_action,
     impossible_address,
     is_doubtful,
     misspelled_words,
@@ -31,6 +32,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.detection import TIMERS
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.forwarding import IDLE, STILL
+from fabricc.rules.protection import BUFFER
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
 _CODES = {
     "timers": TIMERS, "sessions": IDLE, "avoided": IDLE, "routes": POINTLESS, "loops": LOOPS, "kernel": STILL,
-    "unsafe": UNSAFE,
+    "unsafe": UNSAFE, "buffers": BUFFER,
 }  # fmt: skip
 """Kind of a harm -> code."""
 _REMEDY = "Remove the setting, or set the value that the other switches have."
@@ -229,15 +231,15 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     device = statement.device
     message = f"{statement.name}: its log server gets nothing, or only messages of the gravest levels"
     remedy, group = "Send messages from the level `notice` or `informational` on.", "quiet log"
-    if statement.rest.keys().isdisjoint((_LOG, harmful_settings.FRR_LOG)):
-        return
-    for path in (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog[")):
+    servers = not statement.rest.keys().isdisjoint((_LOG, harmful_settings.FRR_LOG))
+    paths = (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog["))
+    for path in paths if servers else ():
         value = statement.rest.get(path, "")
         if harmful_settings.quiets_log(device.system, path, value, partial(line_of, device, path)):
             yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy)
             return
     for file, line, text in device.unknown:
-        if harmful_settings.quiets_all_logs(text):
+        if harmful_settings.quiets_all_logs(text, servers):
             place = device.paths.get(file, file)
             yield Finding(MISSING, message, place, line, group, Severity.WARNING, remedy)
             return
@@ -337,8 +339,12 @@ def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
 
 
 def _impossible_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lines with an address that is none: their system refuses them."""
+    """Report lines with an address that is none, or an action of another system: their system refuses them."""
     for file, line, text in statement.device.unknown:
+        if word := foreign_action(text):
+            message = f"{statement.name}: `{word}` is no action here, so the system does not read the line"
+            place, remedy = statement.device.paths.get(file, file), "Write `permit` or `deny`."
+            yield Finding(UNREAD, message, place, line, f"no action: {word}", Severity.WARNING, remedy)
         if word := impossible_address(text):
             message = f"{statement.name}: {word} is no address, so the system does not read the line"
             place, group = statement.device.paths.get(file, file), f"no address: {word}"

@@ -370,12 +370,17 @@ def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
 _SSH = "management/ssh"
 
 
+_SSH_FEATURE = "system/feature[ssh]"
+
+
 def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that SSH is shut in the default VRF and enabled in no other one, or that NETCONF alone is stated."""
     message, remedy = "", "Enable SSH in the VRF of the management port."
     unread = (text for _, _, text in statement.device.unknown)
     if statement.rest.get(f"{_SSH}[default]") == "off" and _SSH not in statement.rest:
         message = f"{statement.name} shuts SSH in every VRF, so nobody logs in with it"
+    elif statement.rest.get(_SSH_FEATURE) == "off":
+        message, path = f"{statement.name} has SSH off, so nobody logs in with it", _SSH_FEATURE
     elif path := management.path_without_login(statement.rest, unread):
         message = f"{statement.name} enables NETCONF and no SSH, so nobody logs in"
     if message:

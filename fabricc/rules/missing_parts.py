@@ -298,6 +298,9 @@ _LARGEST, _ALONE = 8, 32
 """Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
 
 
+_GATEWAY = "management/gateway"
+
+
 def _odd_management(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a prefix length that no management port has, and services that send from a port which is not there."""
     device, facts = statement.device, statement.rest
@@ -311,6 +314,10 @@ def _odd_management(statement: Statement, sessions: Sessions) -> Iterator[Findin
         yield finding_at(
             NEXT_HOP, device, "management/address", message, "management length", Severity.WARNING, remedy
         )
+    if facts.get(_GATEWAY) == "discard":
+        message = f"{device.name} drops all packets of management that leave its network"
+        remedy = "Name the gateway of the management network."
+        yield finding_at(NEXT_HOP, device, _GATEWAY, message, "management gateway", Severity.WARNING, remedy)
     sources = {
         **statement.facts_below("management/source["),
         **statement.facts_below("management/ntp_source"),

@@ -209,6 +209,13 @@ _UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "co
 """Parts of paths of settings by which a neighbor need not be in a subnet of the switch."""
 
 
+def _lacks_address(statement: Statement, port: str) -> bool:
+    """Return whether a port that is up and routes has no address."""
+    values = statement.ports[port]
+    up = values.get("enabled") == "true" and values.get("routed") == "true"
+    return up and port not in statement.addresses and "unnumbered" not in values
+
+
 def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions of one hop with neighbors outside of the subnets of all ports."""
     outside = list(_sessions_outside(statement, sessions))
@@ -234,7 +241,8 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         keys = [key for key, ip in lost if ip.version == version]
         moved = _ports_elsewhere(statement, own, [ip for _, ip in lost if ip.version == version])
         ports = link_ports(statement, own, version)
-        if not keys or not (ports or moved):
+        bare = [] if ports else [port for port in statement.ports if _lacks_address(statement, port)]
+        if not keys or not (ports or moved or bare):
             continue
         used = [ip_address(neighbor) for _, neighbor in statement.sessions if is_address(neighbor)]
         idle = [port for port in ports if is_idle(own[port], version, used, alone=len(ports) == 1)]
@@ -245,6 +253,8 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         if moved:
             where = f" ({moved[0]} is in the routing instance {statement.of(moved[0], 'vrf')})"
             port_paths = [f"{PORT}{each}]/vrf" for port in moved for each in statement.chain(port)]
+        elif bare:
+            where, port_paths = f" ({bare[0]} has no address)", [f"{PORT}{bare[0]}]/routed"]
         message = (
             f"{statement.name}: no port has an address in the subnet of {who}{where}: no session comes up"
         )

@@ -6,6 +6,7 @@ A peer that is not known may announce the fabric's own prefixes.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -296,6 +297,26 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         yield finding_at(
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
         )
+    shared = Counter(
+        values["remote_asn"] for _, values in joined if isinstance(values.get("remote_asn"), int)
+    ).most_common(1)
+    if (
+        max(links.values(), default=0) < _TWO
+        and one
+        and stated != "None"
+        and (number := next((n for n, count in shared if count > 1), None))
+    ):
+        message = f"{statement.name} has paths to AS {number} over several neighbors and uses one path"
+        rule = INVARIANTS[9]
+        yield finding_at(
+            rule.code,
+            statement.device,
+            "bgp/maximum_paths",
+            message,
+            rule.slug,
+            Severity.WARNING,
+            rule.remedy,
+        )
     for path, value in statement.facts_below("vrf[").items():
         if path.endswith("]/bgp/maximum_paths") and _ONE.fullmatch(str(value)):
             inner = [key for key in sessions.stated if key[0] == first_key(path)]
@@ -321,6 +342,7 @@ def _too_many_paths(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, remedy)
 
 
+_TWO = 2
 _ONE = re.compile(r"1|(?:ipv[46] \d+, )*ipv[46] 1(?:, ipv[46] \d+)*")
 
 

@@ -198,7 +198,12 @@ _DEFAULTS = ("static_route[0.0.0.0/0]", "static_route[::/0]")
 def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report a default route for other switches where no way out of the fabric is known."""
     origins = [path for path in (*_ORIGINS, *_WHOLE) if path in statement.rest]
-    dropped = [path for path in _DEFAULTS if str(statement.rest.get(path, "")).split(" ")[0] in DROPS]
+    families = {each for says in statement.sessions.values() for each in str(says.get("families")).split(",")}
+    dropped = [
+        path
+        for family, path in zip(("ipv4", "ipv6"), _DEFAULTS, strict=True)
+        if str(statement.rest.get(path, "")).split(" ")[0] in DROPS and family in families
+    ]
     entering = {str(statement.rest[path]) for path in _STATICS if path in statement.rest} if dropped else ()
     if any(name in _UNFILTERED or permits_all(statement, name) for name in entering):
         origins += dropped

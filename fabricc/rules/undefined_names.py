@@ -434,6 +434,9 @@ def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding
     for file, line, text in statement.device.unknown:
         for reference in find_references(text):
             uses.setdefault(reference, {}).setdefault(file, []).append(line)
+    for unread in statement.device.unknown:
+        if unread[2].startswith("class-map "):
+            uses.pop(("class map", unread[2].split()[-1]), None)
     names = {name for _, name in uses}
     having = (
         [_lines_with(text, names, file) for file, text in statement.device.files.items()] if names else []

@@ -117,7 +117,7 @@ IN_BARE_FABRICS = {
     "own AS": ("leaf1", "", "  neighbor ISL allowas-in 3\n", "", "which no other ToR has: a loop"),
     "own AS on a spine": ("spine1", "", "  neighbor ISL allowas-in 3\n", "", "loops are not detected"),
     "hidden AS": ("leaf1", "", "  neighbor ISL remove-private-AS all\n", "", "no loop is detected"),
-    "small limit": ("leaf1", "", "  neighbor ISL maximum-prefix 1\n", "", "ends a session at more than 1"),
+    "small limit": ("leaf1", "", "  neighbor ISL maximum-prefix 1\n", "", "prefix"),
     "denied paths": ("leaf1", "", "  neighbor ISL filter-list NO out\n",
                      "bgp as-path access-list NO deny .*\n", "AS paths NO permits none"),
     "tag": ("leaf1", "", "  neighbor ISL route-map T out\n", "route-map T permit 10\n match tag 9\n", "has this tag"),

@@ -101,7 +101,6 @@ OTHER_SESSIONS = {
     "dynamic": EOS.replace(
         "neighbor 10.66.11.0 remote-as 65000", "bgp listen range 10.66.11.0/24 peer-group G remote-as 65000"
     ),
-    "no address of a port": EOS.replace("   ip address {own}\n", ""),
     "ports of the file have none": FRR.replace(" ip address {own}\n", ""),
 }
 
@@ -130,6 +129,14 @@ def test_a_wrong_address_of_a_port_is_reported_at_its_line(system: str, tmp_path
     assert found.severity is Severity.ERROR
     assert "10.66.11.0" in found.message
     assert WRONG in path.read_text().split("\n")[found.line - 1]
+
+
+def test_a_routed_port_without_an_address_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "lf1").mkdir()
+    text = EOS.replace("   ip address {own}\n", "").format(port="", more="", session="")
+    (tmp_path / "lf1" / "lf1.cfg").write_text(text)
+    (found,) = findings_of(tmp_path)
+    assert "has no address" in found.message
 
 
 @pytest.mark.parametrize("system", TEXTS)

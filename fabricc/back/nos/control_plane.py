@@ -95,7 +95,7 @@ _CLASS = re.compile(r"class-map type control-plane (?:match-(?:any|all) )?(\S+)"
 _POLICY = re.compile(r"policy-map type control-plane (\S+)")
 _MATCH = re.compile(r"match access-group name (\S+)")
 _PART = re.compile(r"class (\S+)")
-_POLICE = re.compile(r"police .*\bconform drop\b.*|police (?:cir )?0\b.*")
+_POLICE = re.compile(r"police .*\bconform drop\b.*|police (?:cir |pps )?0\b.*")
 """`conform drop` and a rate of 0 drop each packet (Nexus 9000 NX-OS security guide, control plane policing)."""
 _APPLIED = re.compile(r"service-policy input (\S+)")
 _LIMIT = re.compile(

@@ -175,11 +175,14 @@ def lists_vlans(system: str) -> bool:
     return system in _ONE_PATH
 
 
-_MOST_PATHS = {"eos": 600, "nxos": 128}
+_MOST_PATHS = {"eos": 600, "nxos": 128, "frr": 256, "cumulus": 256, "sonic": 514}
 
 
 def most_paths(system: str) -> int:
-    """Return how many equal paths BGP of a system takes at most (EOS and NX-OS command references); 0 if unknown."""
+    """Return how many equal paths BGP of a system takes at most ; 0 if unknown.
+
+    Sources: EOS and NX-OS command references; `--enable-multipath` of the packages of FRR, and of SONiC's image.
+    """
     return _MOST_PATHS.get(system, 0)
 
 

@@ -130,6 +130,11 @@ _SESSION: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ..
         Harm("routes", "announces next hops and paths of others unchanged, as a route server"),
     ),
     (
+        re.compile(r"maximum_prefixes"),
+        lambda value, _: str(value) == "1",
+        Harm("sessions", "ends at the second prefix that the neighbor announces"),
+    ),
+    (
         re.compile(r"setting\[graceful-shutdown(?: activate)?\]"),
         _is_on,
         Harm("avoided", "is in graceful shutdown: the neighbor avoids its routes"),
@@ -234,12 +239,19 @@ _SWITCH: tuple[tuple[re.Pattern[str], Callable[[Value, Scale], bool], Harm], ...
         Harm("kernel", "its pair with another switch is shut"),
     ),
     (
+        re.compile(r"qos/setting\[hardware profile pfc mmu\]"),
+        lambda value, _: not 0 < _number(value) <= _MOST_RESERVED,
+        Harm("buffers", "reserves {} percent of the buffer for PFC: lossless or other classes have none"),
+    ),
+    (
         re.compile(r"daemon/open_files"),
         lambda value, scale: 0 <= _number(value) < min(scale.sessions + _SPARE_FILES, _FEW),
         Harm("sessions", "its daemons may open {} files, fewer than their sessions need"),
     ),
 )  # fmt: skip
+_MOST_RESERVED = 90
 ABOUT = (
+    "qos/setting[hardware ",
     "bgp/setting[", "kernel[", "daemon", "loopback/enabled", "zebra/", "routing/setting[tc ", "routing/setting[dscp ",
     "evpn/segment[", "structure/vrf[", "vxlan/setting[", "mlag/setting[",
 )  # fmt: skip
@@ -315,7 +327,9 @@ DELAY = "setting[out-delay"
 _DELAY = re.compile(rf"{re.escape(DELAY)}(?: (\d+))?\]")
 _LONGEST_DELAY_S = 30
 """A delay of announcements that exceeds every default (RFC 4271, section 10: 30 s for eBGP)."""
-_QUIET = re.compile(r"no logging on|logging trap (?:emergencies|alerts|critical|[012])")
+_QUIET = re.compile(
+    r"no logging on|logging trap (?:emergencies|alerts|critical|[012])|logging server \S+ [012](?: .*)?"
+)
 _SILENT = ("none", "emergency", "alert", "critical")
 _GRAVEST = ("emergencies", "alerts", "critical", "off")
 FRR_LOG = "log/syslog"
@@ -414,9 +428,9 @@ def quiets_log(system: str, path: str, value: object, line: Callable[[], str]) -
     )
 
 
-def quiets_all_logs(text: str) -> bool:
-    """Return whether a line that no row reads keeps the messages of a switch from its log server (EOS)."""
-    return bool(_QUIET.fullmatch(text.strip()))
+def quiets_all_logs(text: str, stated: bool) -> bool:
+    """Return whether a line keeps messages from log servers that other lines state, or from the one that it states."""
+    return (_QUIET.fullmatch(text.strip()) if stated else _NXOS_LOG.fullmatch(text)) is not None
 
 
 _EOS_MARK = re.compile(r"qos/setting\[qos map traffic-class (\d) to dscp\]")

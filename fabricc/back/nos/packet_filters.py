@@ -230,6 +230,16 @@ def near_rule(rules: Sequence[str], service: str) -> int | None:
     return None
 
 
+ROUTED_BY = "setting[ip policy route-map]"
+"""The leaf of a port whose packets a route map routes (NX-OS)."""
+_NOWHERE = re.compile(r"permit .*\bset interface null ?0\b.*", re.IGNORECASE)
+
+
+def routes_nowhere(clause: str) -> bool:
+    """Return whether a clause by which packets are routed drops them."""
+    return _NOWHERE.fullmatch(clause) is not None
+
+
 def names_port(text: str) -> bool:
     """Return whether a rule is about single ports, not about all traffic of a protocol."""
     rule = _parse_rule(text)

@@ -121,6 +121,15 @@ def installs_none(path: str, value: Value) -> bool:
     return _DISTANCE.fullmatch(path) is not None and str(value).split()[:1] == [_UNREACHABLE]
 
 
+_FILTERING = re.compile(r"bgp/setting\[ipv[46] table-map (\S+)\]")
+
+
+def filtering_map(path: str, value: Value) -> str:
+    """Return the map without whose permission no route of BGP is installed; NX-OS names it in the path."""
+    match = _FILTERING.fullmatch(path)
+    return match[1] if match and value == "filter" else str(value) if installing_map(path) else ""
+
+
 def installing_map(path: str) -> bool:
     """Return whether a fact names the map which decides about the routes of BGP that are installed."""
     return _TABLE_MAP.fullmatch(path) is not None

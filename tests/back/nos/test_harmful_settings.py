@@ -24,6 +24,7 @@ SCALE = Scale(sessions=4, neighbors=20, prefixes=2, hold_s=9, upper=True)
         ("setting[ipv4 attribute-unchanged as-path]", "true", "false"),
         ("setting[ipv6 route-server-client]", "true", "false"),
         ("setting[graceful-shutdown activate]", "on", "off"),
+        ("maximum_prefixes", "1", "2"),
     ],
 )
 def test_a_setting_of_a_session_is_harmful_from_a_value_on(leaf: str, harmful: str, harmless: str) -> None:
@@ -37,6 +38,7 @@ def test_a_setting_of_a_session_is_harmful_from_a_value_on(leaf: str, harmful: s
         ("bgp/setting[update-delay]", "3600", "120"),
         ("bgp/setting[max-med]", "administrative", "on-startup 300"),
         ("bgp/setting[minimum-holdtime]", "10", "9"),
+        ("qos/setting[hardware profile pfc mmu]", "buffer-reservation 0", "buffer-reservation 40"),
         ("kernel[net.ipv4.conf.swp1.forwarding]", 0, 1),
         ("kernel[net.ipv4.conf.all.arp_ignore]", 8, 1),
         ("kernel[net.ipv6.neigh.default.gc_thresh3]", 8, 20),
