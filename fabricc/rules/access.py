@@ -145,11 +145,7 @@ def _unsafe_finding(statement: Statement, path: str, message: str, group: str, r
 def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
     path = "management/isolated"
-    if (
-        statement.rest.get(path) == "false"
-        and "management/address" in statement.rest
-        and (statement.fars or statement.sessions)
-    ):
+    if statement.rest.get(path) == "false" and "management/address" in statement.rest and statement.fars:
         message = (
             f"{statement.name} routes between the fabric and the management network: any host reaches it"
         )

@@ -459,11 +459,8 @@ def _compare_tunnels(fabric: Switches) -> Iterator[Report]:
                     continue  # the other one is odd
                 message = f"{_WHAT[leaf]}, unlike {join_words(others, 2)}"
                 near = (f"{path}/{leaf}" for path in overlay.neighbors)
-                inside = (
-                    f"evpn/{leaf.removeprefix('evpn/')}",
-                    *map(_self_path, overlay.neighbors),
-                    *_SOURCES,
-                )
+                own = map(_self_path, overlay.neighbors if leaf == "next_hop" else ())
+                inside = (*own, f"evpn/{leaf.removeprefix('evpn/')}", *_SOURCES)
                 paths = _CONNECTED if leaf == "connected" else (*near, *inside)
                 yield _report(TUNNEL, name, "", message)._replace(paths=paths)
             for leaf in sorted(overlay.states.intersection(_FILTERS)) if len(some) > _FEW else ():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.nxos.foreign.switching import OWN, own_line, setting_rows
 from fabricc.back.nos.nxos.words import interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic, rows
-from fabricc.facts.paths import first_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -262,9 +261,13 @@ def finish(document: Document) -> None:
             document.put(f"unread[{_WORDS.get(feature, feature)}]", f"{command} is not stated", wrong[1])
 
 
+_FEATURE = re.compile(r"system/feature\[(.+)\]")
+
+
 def _is_variant(path: str, feature: str) -> bool:
     """Return whether a path is of a feature whose name is nearly that of another one."""
-    return path.startswith("system/feature[") and feature in rows.word_variants(first_key(path))
+    match = _FEATURE.fullmatch(path)
+    return match is not None and feature in rows.word_variants(match[1])
 
 
 TOPIC = Topic(ROWS, finish)
