@@ -73,7 +73,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     system = statement.device.system
     by_itself = defaults.exports_connected(system) or (
         defaults.may_announce_loopback(system)  # places of facts are unpacked for these systems alone
-        and defaults.announces_loopback(statement.device.reading.lines.get("bgp/asn", ("", 0))[0])
+        and defaults.announces_loopback(
+            statement.device.reading.lines.get("bgp/asn", ("", 0))[0], statement.rest
+        )
     )
     alone = not by_itself and not statement.has_link_state
     maps: list[tuple[str, str]] = []

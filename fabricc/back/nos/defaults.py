@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Container, Iterable, Mapping
 
     from fabricc.fabric.facts import Value
 
@@ -90,12 +90,13 @@ def may_announce_loopback(system: str) -> bool:
     return system == "sonic"
 
 
-def announces_loopback(file: str) -> bool:
+def announces_loopback(file: str, facts: Container[str]) -> bool:
     """Return whether such a system announces its loopback where this file states its AS number.
 
-    SONiC does, where FRR has no file of its own (sonic-buildimage, dockers/docker-fpm-frr/frr/bgpd/bgpd.main.conf.j2).
+    SONiC does, where FRR has no file of its own (sonic-buildimage, dockers/docker-fpm-frr/frr/bgpd/bgpd.main.conf.j2),
+    and the tables of frrcfgd, which have an identifier, do not replace that template.
     """
-    return not file.endswith(".conf")
+    return not file.endswith(".conf") and "bgp/router_id" not in facts
 
 
 def installs_one_route(system: str, facts: Collection[str]) -> bool:
@@ -197,12 +198,13 @@ def agents_without_evpn(facts: Mapping[str, object]) -> str:
 
 
 _NO_ROUTE = re.compile(
-    r"routing/setting\[(?:ip (?:address virtual|load-sharing|hardware|icmp|virtual-router|domain|arp)|arp|logging)\b.*"
+    r"routing/setting\[(?:ip (?:address virtual|load-sharing|hardware|icmp|virtual-router|domain|arp)|arp|logging"
+    r"|router vrr)\b.*"
 )
 
 
 def leads_nowhere(path: str) -> bool:
-    """Return whether a fact about routing neither adds a route nor lets packets take another way (EOS, NX-OS)."""
+    """Return whether a fact about routing neither adds a route nor lets packets take another way (EOS, NX-OS, NVUE)."""
     return path[0] == "r" and bool(_NO_ROUTE.match(path))
 
 
