@@ -120,15 +120,25 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 "Enable routing in the VRF.",
             )
             yield finding_at(TUNNEL, device, paths, message, "unrouted VRF", Severity.WARNING, remedy)
-    routed = any("vni" in leaves for leaves in vrfs.values())
-    bare = [vlan for vlan, each in segments.items() if "ipv4" in each and "vni" in each and "vrf" not in each]
+    routed = any("vni" in leaves for leaves in vrfs.values()) or bool(statement.facts_below("vxlan/vrf["))
+    bare = {
+        vlan: f"{_SEGMENT}{vlan}]/ipv4"
+        for vlan, each in segments.items()
+        if "ipv4" in each and "vni" in each and "vrf" not in each
+    }
+    for path in statement.facts_below("vxlan/vlan["):
+        vlan = outer_key(path)
+        for port in (f"vlan{vlan}", f"Vlan{vlan}"):
+            own = statement.ports.get(port, {})
+            if "ipv4" in own and "vrf" not in own:
+                bare[vlan] = f"{PORT}{port}]/ipv4"
     if bare and routed:
         message = (
-            f"{statement.name}: the gateway of VLAN {join_words(bare, 2)} has a VNI and is in the default VRF, "
+            f"{statement.name}: the gateway of VLAN {join_words([*bare], 2)} has a VNI and is in the default VRF, "
             "where the underlay is"
         )
         remedy = "Put the VLAN interface into the VRF of its tenant."
-        path = f"{_SEGMENT}{bare[0]}]/ipv4"
+        path = next(iter(bare.values()))
         yield finding_at(TUNNEL, device, path, message, "gateway VRF", Severity.WARNING, remedy)
 
 
@@ -186,6 +196,7 @@ def _closed_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(IDLE, device, path, message, "suspended VLAN", Severity.WARNING, remedy)
 
 
+_SHARED_SOURCE = "vxlan/source_mlag"
 _LOCAL, _PEER_LINK, _DOMAIN, _MAC_OF_PAIR = "mlag/local", "mlag/peer_link", "mlag/domain", "mlag/mac"
 _EDGE = re.compile(r"\b(?:portfast|bpdufilter enable|port type edge)\b")
 _GROUP = "trunk group "
@@ -220,7 +231,12 @@ def _incomplete_pairs(statement: Statement, sessions: Sessions) -> Iterator[Find
             message = f"{device.name} reaches the other switch of its pair by {local}, which is shut"
             path, remedy = f"{PORT}{local}]/enabled", "Enable the VLAN interface."
             yield finding_at(IDLE, device, path, message, "pair interface shut", Severity.WARNING, remedy)
-    if facts.get("mlag/backup") is not None and str(facts["mlag/backup"]) in {local, *sessions.addresses}:
+    managed = str(facts.get("management/address", "")).partition("/")[0]
+    if facts.get("mlag/backup") is not None and str(facts["mlag/backup"]) in {
+        local,
+        managed,
+        *sessions.addresses,
+    }:
         message = f"{device.name} sends the keepalives of its pair to itself ({facts['mlag/backup']})"
         remedy = "Name the address of the other switch."
         yield finding_at(IDLE, device, "mlag/backup", message, "own keepalive", Severity.WARNING, remedy)
@@ -259,20 +275,31 @@ def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
 
 
 def _compare_pairs(fabric: Switches) -> Iterator[Report]:
-    """Report what the two switches of a pair configure differently."""
+    """Report what the two switches of a pair configure differently, and what two pairs have alike."""
+    yield from _shared_by_pairs(fabric)
+    managed = {each.pair.management: name for name, each in fabric.summaries.items() if each.pair}
+    managed.pop("", None)
     for name, summary in fabric.summaries.items():
         owners = [each for each in fabric.owners(summary.pair.peer) if each != name] if summary.pair else []
+        other_end = managed.get(summary.pair.backup, name) if summary.pair and not owners else name
+        owners += [other_end] if other_end != name else []
         linked = [each for each in owners if each in fabric.linked(name)]
         owners = linked or owners
         far = fabric.summaries.get(owners[0]) if len(owners) == 1 else None
         if summary.pair is None or far is None or far.pair is None:
             continue
-        if not linked and [*fabric.owners(far.pair.peer)] != [name]:
+        mutual = [*fabric.owners(far.pair.peer)] == [name] or managed.get(far.pair.backup) == name
+        if not linked and not mutual:
             continue
         mine, its, other = summary.pair, far.pair, owners[0]
         faults = [
             (f"the domain {mine.domain}, and {other} {its.domain}", (_DOMAIN,), mine.domain != its.domain),
             (f"the system MAC {mine.mac}, and {other} {its.mac}", (_MAC_OF_PAIR,), mine.mac != its.mac),
+            (
+                f"the shared VTEP {mine.shared or 'none'}, and {other} {its.shared or 'none'}",
+                (_SHARED_SOURCE, *_SOURCES),
+                mine.shared != its.shared,
+            ),
             (
                 f"the VTEP {summary.vtep}, and {other} {far.vtep}",
                 (*_SOURCES, "loopback/ipv4"),
@@ -294,6 +321,24 @@ def _compare_pairs(fabric: Switches) -> Iterator[Report]:
                 yield Report(DIFFER, name, paths, message, "pair", Severity.WARNING, remedy)
 
 
+def _shared_by_pairs(fabric: Switches) -> Iterator[Report]:
+    """Report a system MAC or an address of VTEPs that more than the two switches of a pair have."""
+    for what, leaf, path in (("system MAC", "mac", _MAC_OF_PAIR), ("shared VTEP", "shared", _SHARED_SOURCE)):
+        users: defaultdict[str, list[str]] = defaultdict(list)
+        for name, summary in fabric.summaries.items():
+            if summary.pair and (value := getattr(summary.pair, leaf)):
+                users[value].append(name)
+        for value, found in users.items():
+            joined = fabric.reachable({found[0]}) if len(found) > _TWO else ()
+            names = [name for name in found if name in joined]
+            for name in names if len(names) > _TWO else ():
+                others = join_words([each for each in names if each != name], 3)
+                message = f"{name} has the {what} {value} of {others}: it belongs to one pair"
+                remedy = "Give each pair a value of its own."
+                yield Report(DIFFER, name, (path,), message, "pair", Severity.WARNING, remedy)
+
+
+_TWO = 2
 _LARGEST, _ALONE = 8, 32
 """Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
 

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.ports import PortKind, cached_parser
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -21,6 +22,7 @@ from fabricc.rules.findings import fact_beside, finding_at, line_of, nearest_sha
 from fabricc.rules.next_hops import parse_addresses
 from fabricc.rules.overlaps import OVERLAP
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.segments import SEGMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -316,7 +318,35 @@ def _repeated_gateways(fabric: Switches) -> Iterator[Report]:
             yield Report(OVERLAP, each.device, each.paths, message, "gateway", Severity.WARNING, remedy)
 
 
+def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a port for RDMA in another routing instance than all other ports that lead to the same host."""
+    hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for port, values in statement.ports.items():
+        words = str(values.get("description", "")).split()
+        if (
+            words
+            and "vrf" in values
+            and ("pfc" in values or not qos_defaults.states_pfc(statement.device.system))
+        ):
+            hosts[words[0]][port] = str(values["vrf"])
+    for host, ports in hosts.items():
+        counts = Counter(ports.values())
+        most, times = counts.most_common(1)[0]
+        if times < _ALIKE or len(ports) - times != 1:
+            continue
+        port = next(port for port, vrf in ports.items() if vrf != most)
+        message = f"{statement.name} {port} is in the VRF {ports[port]}, {times} other ports to {host} are in {most}"
+        path = f"{PORT}{port}]/vrf"
+        remedy = "Put the ports of a host into one routing instance."
+        yield finding_at(SEGMENT, statement.device, path, message, "VRF of a port", Severity.WARNING, remedy)
+
+
+_ALIKE = 3
+"""Ports to a host in one routing instance from which a single other one is odd."""
+
+
 RULES = (
+    SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
     SwitchRule(OVERLAP, ADDRESSES, (), _shared_loopback),
     FabricRule(OVERLAP, ADDRESSES, (), _repeated_gateways),
 )

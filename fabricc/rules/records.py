@@ -106,7 +106,8 @@ class Pair(NamedTuple):
     Attributes:
         peer: the address of the other one; `domain` and `mac`: of the pair, "" if not stated.
         bundles: number of a bundle of both -> its VLANs, and the path of its port.
-        shares_vtep: whether both must have one VTEP.
+        shares_vtep: whether both must have one VTEP; `shared`: the address of both as VTEPs.
+        backup: the address of the other one for keepalives; `management`: the own one of management.
     """
 
     peer: str
@@ -114,6 +115,9 @@ class Pair(NamedTuple):
     mac: str
     bundles: Mapping[str, tuple[str, str]]
     shares_vtep: bool = False
+    shared: str = ""
+    backup: str = ""
+    management: str = ""
 
 
 class OuterSession(NamedTuple):

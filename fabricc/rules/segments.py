@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults, evpn_defaults, qos_defaults
-from fabricc.back.nos.route_blocks import GATEWAY_MAC, targets_of_policy
+from fabricc.back.nos import defaults, evpn_defaults
+from fabricc.back.nos.route_blocks import GATEWAY_MACS, targets_of_policy
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -57,7 +57,7 @@ def segment_settings(statement: Statement) -> tuple[SegmentSetting, ...]:
         for path, value in statement.rest.items()
         if path[0] in "ev" and (match := VNI.fullmatch(path))
     }
-    found = [*_stated_numbers(statement, numbers), *_stated_gateways(statement)]
+    found = [*_stated_numbers(statement, numbers), *_stated_gateways(statement, numbers)]
     return tuple(each for each in found if each.owner)
 
 
@@ -108,23 +108,34 @@ def _targets_by_policies(
         yield SegmentSetting("route target", f"VRF {vrf}", (sent, taken), path)
 
 
-def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
+def _stated_gateways(statement: Statement, numbers: Mapping[str, str]) -> Iterator[SegmentSetting]:
+    """Yield gateways, their MAC addresses, and which subnets and VRFs a VTEP has tunnels of."""
+    facts, vrfs = statement.rest, {}
+    tunneled = any(path in facts for path in _SOURCES)
+    always = not statement.port_leaves.isdisjoint(GATEWAY_MACS)
     for port, values in statement.ports.items():
-        if match := _VLAN_PORT.fullmatch(port):
-            addresses = {str(value): leaf for leaf, value in values.items() if leaf.startswith(_GATEWAY)}
-            subnet = values.get("ipv4")
-            if (
-                isinstance(subnet, str)
-                and "/" in subnet
-                and (addresses or GATEWAY_MAC in statement.port_leaves)
-            ):
-                owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
-                leaf = next(iter(addresses.values()), "ipv4")
-                if (mac := values.get(GATEWAY_MAC)) is not None:
-                    one, at = (frozenset({str(mac)}),) * 2, f"{PORT}{port}]/{GATEWAY_MAC}"
-                    yield SegmentSetting("gateway MAC", owner, one, at)
-                gateways = frozenset(addresses or ("none",))
-                yield SegmentSetting("gateway", owner, (gateways, gateways), f"{PORT}{port}]/{leaf}")
+        match, subnet = _VLAN_PORT.fullmatch(port), values.get("ipv4")
+        if not match or not isinstance(subnet, str) or "/" not in subnet:
+            continue
+        addresses = {str(value): leaf for leaf, value in values.items() if leaf.startswith(_GATEWAY)}
+        owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
+        for leaf in GATEWAY_MACS:
+            if (mac := values.get(leaf)) is not None:
+                yield SegmentSetting(
+                    "gateway MAC", owner, (frozenset({str(mac)}),) * 2, f"{PORT}{port}]/{leaf}"
+                )
+        if addresses or always or match[1] in numbers:
+            gateways, leaf = frozenset(addresses or ("none",)), next(iter(addresses.values()), "ipv4")
+            yield SegmentSetting("gateway", owner, (gateways, gateways), f"{PORT}{port}]/{leaf}")
+        if tunneled:
+            yield SegmentSetting("tunnel", owner, _TUNNELS[match[1] in numbers], f"{PORT}{port}]/ipv4")
+            vrfs[str(values.get("vrf", ""))] = f"{PORT}{port}]/vrf"
+    for name, path in vrfs.items():
+        has = any(f"{start}/vrf[{name}]/vni" in facts for start in ("evpn", "vxlan"))
+        if name:
+            yield SegmentSetting(
+                "tunnel", f"VRF {name}", _TUNNELS[has], f"vrf[{name}]" if f"vrf[{name}]" in facts else path
+            )
     for path, text in statement.facts_below("evpn/segment[").items():
         if path.endswith("]/ipv4") and "/" in str(text):
             vlan, network = first_key(path), ip_interface(str(text)).network
@@ -143,6 +154,7 @@ def _stated_gateways(statement: Statement) -> Iterator[SegmentSetting]:
                 yield SegmentSetting("kind of gateway", f"VLAN {vlan} {own}", _ONE, f"{PORT}{port}]/ipv4")
 
 
+_TUNNELS = tuple((frozenset({words}),) * 2 for words in ("none", "VXLAN"))
 _VIRTUAL, _ONE = ((frozenset({words}),) * 2 for words in ("virtual", "of one switch"))
 
 
@@ -193,6 +205,19 @@ def _dead_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             )
 
 
+def _vteps_without_source(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report VNIs of a switch that names no source of its tunnels, in the file that would name it."""
+    path = next((each for each in statement.rest if VNI.fullmatch(each) or VRF_VNI.fullmatch(each)), "")
+    if not path or any(each.endswith(_SOURCES) for each in statement.rest):
+        return
+    file = statement.lines.get(path, ("", 0))[0]
+    stated = evpn_defaults.states_source(statement.device.system, file)
+    if stated and any(carries_evpn(sessions, key) for key in sessions.stated):
+        message = f"{statement.name} has VNIs and no source of VXLAN: it has no tunnel"
+        remedy = "Name the loopback, or its address, from which the switch sends VXLAN."
+        yield finding_at(SOURCE, statement.device, path, message, "VTEP source", Severity.WARNING, remedy)
+
+
 def _has_address(statement: Statement, port: str, sessions: Sessions) -> bool:
     """Return whether an interface has an address, or the switch the address that is named in its place."""
     if ":" in port or is_number(port[:1]):
@@ -207,12 +232,9 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report an MLAG peer whose address is in no subnet of the interface that leads to it."""
     peer, local = str(statement.rest.get("mlag/peer", "")), str(statement.rest.get("mlag/local", ""))
     subnet = statement.ports.get(local, {}).get("ipv4")
-    if not isinstance(subnet, str) or "/" not in subnet:
+    if not isinstance(subnet, str) or "/" not in subnet or not is_address(peer):
         return
-    try:
-        address = ip_address(peer)
-    except ValueError:
-        return
+    address = ip_address(peer)
     if address not in ip_interface(subnet).network or address == ip_interface(subnet).ip:
         message = (
             f"{statement.name} expects its MLAG peer at {peer}, and {local} has {subnet}: they do not meet"
@@ -336,32 +358,6 @@ def _dropped_targets(statement: Statement, sessions: Sessions) -> Iterator[Findi
         yield finding_at(SEGMENT, statement.device, paths, message, "EVPN targets", Severity.WARNING, remedy)
 
 
-def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a port for RDMA in another routing instance than all other ports that lead to the same host."""
-    hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for port, values in statement.ports.items():
-        words = str(values.get("description", "")).split()
-        if (
-            words
-            and "vrf" in values
-            and ("pfc" in values or not qos_defaults.states_pfc(statement.device.system))
-        ):
-            hosts[words[0]][port] = str(values["vrf"])
-    for host, ports in hosts.items():
-        counts = Counter(ports.values())
-        most, times = counts.most_common(1)[0]
-        if times < _ALIKE or len(ports) - times != 1:
-            continue
-        port = next(port for port, vrf in ports.items() if vrf != most)
-        message = f"{statement.name} {port} is in the VRF {ports[port]}, {times} other ports to {host} are in {most}"
-        path = f"{PORT}{port}]/vrf"
-        remedy = "Put the ports of a host into one routing instance."
-        yield finding_at(SEGMENT, statement.device, path, message, "VRF of a port", Severity.WARNING, remedy)
-
-
-_ALIKE = 3
-"""Ports to a host in one routing instance from which a single other one is odd."""
-
 _WHY = {
     "VNI": "its hosts are cut off from those of the other switches",
     "route target": "they do not take each other's routes",
@@ -370,6 +366,7 @@ _WHY = {
     "subnet": "its hosts take others for near or far ones",
     "gateway MAC": "hosts that move lose their gateway",
     "UDP port": "they drop each other's VXLAN packets",
+    "tunnel": "its hosts are cut off from those of the other switches",
 }
 
 
@@ -398,7 +395,7 @@ def joined_switches(
         yield [name for name in names if name in joined]
 
 
-_EVERYWHERE = frozenset({"gateway", "gateway MAC", "kind of gateway", "subnet", "UDP port"})
+_EVERYWHERE = frozenset({"gateway", "gateway MAC", "kind of gateway", "subnet", "tunnel", "UDP port"})
 """Kinds of settings that two groups of switches may not have differently, even if each group agrees."""
 
 
@@ -449,11 +446,11 @@ def _describe(setting: SegmentSetting) -> str:
 RULES = (
     SwitchRule(SOURCE, ADDRESSES, (), _dead_sources),
     SwitchRule(SOURCE, ADDRESSES, (), _dead_peers),
+    SwitchRule(SOURCE, ADDRESSES, (Input.BGP,), _vteps_without_source),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _changed_next_hops),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _own_next_hops),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _unreflected_routes),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP,), _vteps_without_sessions),
     SwitchRule(SEGMENT, ADDRESSES, (Input.BGP, Input.TIER), _dropped_targets),
-    SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
     FabricRule(SEGMENT, ADDRESSES, (), _compare_segments),
 )

@@ -454,13 +454,17 @@ def _pair_of(statement: Statement) -> Pair | None:
     if "mlag/peer" not in facts:
         return None
     bundles = {
-        str(values["mlag"]): (str(values.get("vlans", "")), f"{PORT}{port}]/")
+        str(values["mlag"]): (str(values.get("vlans", values.get("access_vlan", ""))), f"{PORT}{port}]/")
         for port, values in statement.ports.items()
         if "mlag" in values
     }
     domain, mac = (str(facts.get(path, "")) for path in ("mlag/domain", "mlag/mac"))
     shares = evpn_defaults.shares_vtep(statement.device.system) and "vxlan/source_mlag" not in facts
-    return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares)
+    shared, backup, managed = (
+        str(facts.get(path, "")).partition("/")[0]
+        for path in ("vxlan/source_mlag", "mlag/backup", "management/address")
+    )
+    return Pair(str(facts["mlag/peer"]), domain, mac, bundles, shares, shared, backup, managed)
 
 
 _LOOPBACK = re.compile(r"lo(?:opback)?\d*(?:\.\d+)?", re.IGNORECASE)

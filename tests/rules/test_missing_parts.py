@@ -245,3 +245,63 @@ def test_a_line_without_effect_is_found(name: str, tmp_path: Path) -> None:
             }
         )
     assert line in found[1] - found[0]
+
+
+_NVUE = """\
+interface eth0 ip address 192.0.2.{number}/24
+interface eth0 ip vrf mgmt
+interface lo ip address 10.255.0.{number}/32
+interface swp1 description {far} swp1
+interface swp1 ip address 10.0.0.{end}/31
+interface bond1 bond member swp9
+interface bond1 bond mlag id 1
+interface bond1 bridge domain br_default access 10
+bridge domain br_default vlan 10 vni 10
+interface vlan10 ip address 10.10.0.{number}/24
+interface vlan10 ip vrr address 10.10.0.9/24
+interface vlan10 ip vrr mac-address 00:00:5e:00:01:01
+interface vlan10 ip vrf RED
+vrf RED evpn vni 4001
+nve vxlan source address 10.255.0.{number}
+nve vxlan mlag shared-address 10.254.0.9
+mlag mac-address 44:38:39:be:ef:aa
+mlag backup 192.0.2.{peer} vrf mgmt
+mlag peer-ip linklocal
+router bgp autonomous-system 6500{number}
+router bgp enable on
+vrf default router bgp enable on
+evpn enable on
+vrf default router bgp address-family l2vpn-evpn enable on
+vrf default router bgp neighbor swp1 remote-as external
+vrf default router bgp neighbor swp1 address-family l2vpn-evpn enable on
+"""
+PAIRS = {
+    "system MAC": ("be:ef:aa", "be:ef:bb", "has the system MAC 44:38:39:be:ef:bb"),
+    "shared VTEP": ("10.254.0.9", "10.254.0.8", "has the shared VTEP 10.254.0.8"),
+    "own keepalives": ("mlag backup 192.0.2.2", "mlag backup 192.0.2.1", "sends the keepalives of its pair to itself"),
+    "no backup": ("mlag backup .*\n", "", "has no backup address"),
+    "bundle": ("mlag id 1", "mlag id 7", "has the bundle 7 of the pair"),
+    "VLAN of a bundle": ("access 10", "access 20", "VLANs 20 on bundle 1"),
+    "no VNI": ("vlan 10 vni 10", "vlan 10", "tunnel none of VLAN 10"),
+    "no VNI of the VRF": ("vrf RED evpn vni 4001\n", "vrf RED table auto\n", "tunnel none of VRF RED"),
+    "no gateway": ("interface vlan10 ip vrr .*\n", "", "gateway none of VLAN 10"),
+    "another MAC of a gateway": ("5e:00:01:01", "5e:00:01:02", "gateway MAC 00:00:5e:00:01:02"),
+    "no source": ("nve vxlan source .*\n", "", "has VNIs and no source of VXLAN"),
+    "no VRF of a gateway": ("interface vlan10 ip vrf RED\n", "", "VLAN 10 has a VNI and is in the default VRF"),
+    "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
+}  # fmt: skip
+"""Fault of one switch of a pair of NVUE -> an expression, its new text, and what is said of the switch."""
+
+
+@pytest.mark.spread
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_fault_of_one_switch_of_a_pair_is_said_of_it(name: str, tmp_path: Path) -> None:
+    pattern, new, said = PAIRS[name]
+    for number in (1, 2):
+        text = _NVUE.format(number=number, far=f"leaf{3 - number}", end=number - 1, peer=3 - number)
+        changed = re.sub(pattern, new, text) if number == 1 else text
+        (tmp_path / f"leaf{number}").mkdir()
+        lines = "".join(f"nv set {line}\n" for line in changed.splitlines())
+        (tmp_path / f"leaf{number}" / "startup.yaml").write_text(lines)
+    found = [each.message for each in audit_folder(tmp_path, jobs=1).findings]
+    assert any(each.startswith("leaf1") and said in each for each in found), found

@@ -87,7 +87,7 @@ SILENT = {
         "10.66.12.1/31",
         "   ip address 10.66.12.3/30 secondary\n",
     ),
-    "a loopback": ("10.66.11.1/31", "10.66.12.1/31", "interface Loopback0\n   ip address 10.66.11.1/32\n"),
+    "a loopback": ("10.66.11.1/31", "10.66.12.1/31", "interface Loopback0\n   ip address 10.66.11.0/32\n"),
 }
 
 

@@ -106,13 +106,15 @@ _PAIRS = {
         "mlag/peer_link": "peer link",
     },
     "nxos": {"mlag/domain": "domain", "mlag/backup": "peer keepalive", "mlag/peer_link": "peer link"},
+    "cumulus": {"mlag/peer": "peer address", "mlag/backup": "backup address", "mlag/mac": "system MAC"},
 }  # fmt: skip
 
 
 def parts_of_pair(system: str) -> Mapping[str, str]:
     """Return the facts without which a pair of switches is not up, and what they are.
 
-    Sources: Arista EOS user manual, "MLAG"; Nexus 9000 NX-OS interfaces guide, "Configuring vPCs".
+    Sources: Arista EOS user manual, "MLAG"; Nexus 9000 NX-OS interfaces guide, "Configuring vPCs"; NVIDIA's user guide
+    of Cumulus Linux, "Multi-Chassis Link Aggregation".
     """
     return _PAIRS.get(system, {})
 
@@ -120,6 +122,14 @@ def parts_of_pair(system: str) -> Mapping[str, str]:
 def shares_vtep(system: str) -> bool:
     """Return whether the source of VXLAN of both switches of a pair has one address (Arista EOS manual, "VXLAN")."""
     return system == "eos"
+
+
+def states_source(system: str, file: str) -> bool:
+    """Return whether a file with VNIs names the source of VXLAN too.
+
+    Files of FRR's daemons alone do not, and routing instances of Junos have sources of their own.
+    """
+    return system in ("eos", "nxos", "sonic", "cumulus") and not file.endswith(("frr.conf", "interfaces"))
 
 
 def stays_unrouted(system: str, vrf: Collection[str]) -> bool:

@@ -187,8 +187,8 @@ def maps_of_condition(leaf: str, value: Value) -> tuple[str, ...]:
     return tuple(words[::2])
 
 
-GATEWAY_MAC = "setting[virtual-gateway-v4-mac]"
-"""The leaf of an interface of a VLAN whose virtual gateway has a MAC address of its own (Junos)."""
+GATEWAY_MACS = ("setting[virtual-gateway-v4-mac]", "setting[ip vrr mac-address]")
+"""Leaves of an interface of a VLAN whose virtual gateway has a MAC address of its own (Junos, NVUE)."""
 _MEMBERS = "community_list["
 
 

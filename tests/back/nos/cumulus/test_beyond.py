@@ -54,6 +54,13 @@ def test_commands_are_statements_one_by_one() -> None:
     assert facts["vxlan/vrf[RED]/vni"] == 4001
 
 
+def test_each_of_several_unknown_commands_of_one_thing_is_read() -> None:
+    start = "nv set interface bond1 bond"
+    facts = CUMULUS.read({FILE: f"{start} member swp9\n{start} mlag id 1\n{start} mode static\n"}).facts
+    assert facts["interface[bond1]/mlag"] == "1"
+    assert facts["interface[swp9]/bundle_mode"] == "on"
+
+
 def test_commands_below_one_unknown_key_are_read_together() -> None:
     start = "nv set vrf default router bgp address-family ipv4-unicast"
     text = f"{start} enable on\n{start} route-import from-vrf enable on\n{start} route-import from-vrf list mgmt\n"

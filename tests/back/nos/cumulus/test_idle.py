@@ -11,10 +11,9 @@ _GUARD = (
     "acl OWN rule 10 action permit", "acl OWN rule 10 match ip tcp dest-port 22",
 )  # fmt: skip
 _KEY = ("system aaa user netops ssh authorized-key a key AAAA",)
-_TUNNELS = (
-    "nve vxlan source address 10.0.0.1",
-    "vrf default router bgp neighbor swp1 address-family l2vpn-evpn enable on",
-)
+_SESSION = "vrf default router bgp neighbor swp1 address-family l2vpn-evpn enable on"
+_FAMILY = "vrf default router bgp address-family l2vpn-evpn enable on"
+_TUNNELS = ("nve vxlan source address 10.0.0.1", _SESSION)
 _ON = ("router bgp enable on", "vrf default router bgp enable on")
 _LOOPBACK = (*_ON, "interface lo ip address 10.0.0.1/32", "router bgp router-id 10.0.0.1")
 _MAP = ("interface swp1 router pbr map AWAY", "router pbr map AWAY rule 10 action nexthop-group HOPS")
@@ -39,6 +38,17 @@ REACHED = [
 """Commands with a list of another name, and who reaches SSH through it, with the place of the command."""
 
 FAULTS = [
+    (("interface bond1 bond mlag id 1", "mlag enable off"), 1),
+    (("interface vlan10 ip vrr address 10.1.0.1/24", "router vrr enable off"), 1),
+    (("interface vlan10 ip vrr address 10.1.0.1/24", "interface vlan10 ip address 10.1.0.1/24"), 1),
+    (("vrf RED table auto", "interface swp1 ip vrf BLUE"), 1),
+    (("interface swp1 mtu 9216",), 0),
+    (("vrf default bgp enable on",), 0),
+    (("vrf default router bgp peer-group UP policy inbound route-map IN",), 0),
+    (("system aaa tacacs server 1 secret x", "system aaa tacacs enable off"), 1),
+    (("vrf RED evpn vni 4001", "vrf RED evpn enable off"), 1),
+    (("vrf default router bgp peer-group UP address-family l2vpn-evpn enable on",), 0),
+    ((*_TUNNELS, "vrf default router bgp address-family l2vpn-evpn enable on"), 1),
     ((*_OWN, *_REST), 0),
     ((*_OWN, *_REST, "interface eth0 acl OPS outbound"), 5),
     (("interface swp1 type bond",), 0),
@@ -48,9 +58,9 @@ FAULTS = [
     ((*_GUARD, "system ssh-server port 2222"), 4),
     ((*_GUARD, "system api port 8080"), 4),
     ((_GUARD[1],), 0),
-    ((*_TUNNELS, "evpn enable off"), 2),
-    ((*_TUNNELS, "nve vxlan enable off"), 2),
-    ((*_TUNNELS, "vrf default router bgp address-family l2vpn-evpn enable off"), 2),
+    ((*_TUNNELS, _FAMILY, "evpn enable off"), 3),
+    ((*_TUNNELS, _FAMILY, "evpn enable on", "nve vxlan enable off"), 4),
+    ((*_TUNNELS, "evpn enable on", "vrf default router bgp address-family l2vpn-evpn enable off"), 3),
     (_MAP, 1),
     (("interface swp1 router pbr map AWAY",), 0),
     (("router bgp router-id 0.0.0.0",), 0),
@@ -60,9 +70,12 @@ FAULTS = [
       f"{_NAMED} UPSTREAM"), 2),
 ]  # fmt: skip
 CORRECT = [
+    ("vrf RED table auto", "interface swp1 ip vrf RED", "interface eth0 ip vrf mgmt"),
+    ("interface vlan10 ip vrr address 10.1.0.1/24", "interface vlan10 ip address 10.1.0.2/24", "router vrr enable on"),
+    ("interface bond1 bond mlag id 1", "mlag enable on"),
     ("interface swp1 type bond", "interface swp1 bond member swp2"),
     ("interface bond1 type bond", "interface swp1 type swp"),
-    (*_TUNNELS, "evpn enable on"),
+    (*_TUNNELS, _FAMILY, "evpn enable on"),
     (*_KEY, "system ssh-server allow-users netops", "system ssh-server deny-users cumulus"),
     (*_KEY, "system ssh-server allow-users other", "system aaa tacacs server 1 secret x"),
     (*_KEY, "system ssh-server allow-users admin*"),

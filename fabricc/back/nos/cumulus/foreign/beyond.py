@@ -337,7 +337,7 @@ def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) 
         texts = [
             str(hop) if kind in _KINDS_OF_HOP or str(kind).endswith("address") else f"{hop} {kind}"
             for hop, (kind, _) in scope.table("via").items()
-            if hop not in ("blackhole", "reject")
+            if hop not in ("blackhole", "reject", "Null0")
         ]
         texts += [str(text) for text, _ in scope.table("distant").values()]
         document.put(f"{prefix}static_route[{route}]", static_text(texts), scope.line)
@@ -374,7 +374,7 @@ def read_again(text: str, file: str, reading: Reading) -> None:
     unread = [each for each in odd if not isinstance(each, Unplanned)]
     found = Reading()
     heads = {line for _, line, _ in unread}
-    read = {line for _, line in reading.lines.values()} if startup.is_commands(text) else set[int]()
+    read = {line for _, line in reading.lines.values()} | heads if startup.is_commands(text) else set[int]()
     below = _lines_below(startup.parse_startup(text).nodes, heads, read)
     unknown = frozenset(line for lines in below.values() for line in lines)
     finish(reader().read_file(file, text, found), unknown)
@@ -440,13 +440,14 @@ def _expand_ranges(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tup
 
 
 def _lines_below(nodes: Sequence[Node], heads: set[int], known: set[int]) -> dict[int, list[int]]:
-    """Return lines of each node that stands on some lines and has no `known` line below it, and of all below it."""
+    """Return lines of each node that stands on some lines, with no other `known` line below it, and of all below it."""
     found: dict[int, list[int]] = {}
     stack = [(node, 0) for node in nodes]
     while stack:
         node, head = stack.pop()
-        if not head and node.line in heads and not (known and startup.stands_below(node, known)):
-            head = node.line
+        if not head and node.line in heads:
+            alone = not known or not startup.stands_below(node, known - {node.line})
+            head = node.line if alone else 0
         if head:
             found.setdefault(head, []).append(node.line)
         stack += [(child, head) for child in node.children or ()]

@@ -114,6 +114,9 @@ def _find_servers(lines: _Lines) -> Iterator[tuple[str, str, int]]:
         servers: dict[str, list[tuple[_Words, int]]] = {}
         for words, line in _select(lines, *above, "server"):
             servers.setdefault(words[0], []).append((words[1:], line))
+        for words, line in _select(lines, *above, "enable") if servers else ():
+            if words[-1] in _OFF:
+                yield f"{protocol} servers", "logins ask none of them", line
         if any(words[0] == "secret" for words, _ in _select(lines, *above)):
             continue
         for name, stated in servers.items():
@@ -255,6 +258,59 @@ def _find_tunnels(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     for words, line in _select(lines, *family) if active else ():
         if words[0] in ("enable", "state") and words[-1] in _OFF:
             yield f"{_EVPN} {' '.join(words)}", "sessions of the file carry this family", line
+    numbered = {words[0] for words, _ in _select(lines, "vrf") if words[1:3] == ("evpn", "vni")}
+    for words, line in _select(lines, "vrf"):
+        if words[1:3] == ("evpn", "enable") and words[-1] in _OFF and words[0] in numbered:
+            yield f"evpn of {words[0]}", "it is off, and the VRF has a VNI", line
+    carried = [
+        line
+        for words, line in _select(lines, "vrf", "default", "router", "bgp")
+        if _EVPN in words and words[0] != "address-family" and words[-1] not in _OFF
+    ]
+    if carried and not any(_select(lines, *family)):
+        yield f"{_EVPN} of the sessions", "the VRF has no such family", carried[0]
+    elif carried and tunnels and not any(_select(lines, "evpn")):
+        yield f"{_EVPN} of the sessions", "evpn is not enabled", carried[0]
+
+
+def _find_gateways(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield virtual addresses of gateways that are those of the switch itself, or that VRR does not serve."""
+    virtual = {
+        (words[0], words[4]): line
+        for words, line in _select(lines, "interface")
+        if words[1:4] == ("ip", "vrr", "address") and words[4:]
+    }
+    for words, line in _select(lines, "router", "vrr"):
+        if virtual and words[-1] in _OFF:
+            yield "router vrr", "gateways of VLANs need it", line
+    for words, line in _select(lines, "interface"):
+        if words[1:3] == ("ip", "address") and (words[0], words[3]) in virtual:
+            yield f"vrr of {words[0]}", f"the switch has {words[3]} itself", line
+
+
+def _find_pairs(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield what turns MLAG off while bonds of the file are those of a pair."""
+    bonds = [words for words, _ in _select(lines, "interface") if words[1:4] == ("bond", "mlag", "id")]
+    for words, line in _select(lines, "mlag"):
+        if bonds and words[0] in ("enable", "state") and words[-1] in _OFF:
+            yield f"mlag {' '.join(words)}", "bonds of the pair need it", line
+
+
+def _find_vrfs(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield VRFs of ports that are nowhere defined."""
+    defined = {words[1] for words in lines.get("vrf", ()) if words[1:]} | {"default", "mgmt"}
+    for words, line in _select(lines, "interface"):
+        if words[1:3] == ("ip", "vrf") and words[3:] and words[3] not in defined:
+            yield f"vrf {words[3]}", "no VRF has this name", line
+
+
+def _find_misplaced(lines: _Lines) -> Iterator[tuple[str, str, int]]:
+    """Yield keys of ports, VRFs, groups and neighbors that stand a level too high."""
+    for words, line in (*lines.get("interface", {}).items(), *lines.get("vrf", {}).items()):
+        of_session = words[2:4] == ("router", "bgp") and words[4:5] in _SESSIONS
+        at, kind = (6, "session") if of_session else (2, words[0])
+        if words[at:] and (below := _PLACES[kind].get(words[at])):
+            yield f"{words[at]} of {words[at - 1]}", f"it stands below {below}", line
 
 
 def _find_paths(lines: _Lines) -> Iterator[tuple[str, str, int]]:
@@ -288,12 +344,27 @@ _NUMBERS = re.compile(rf"(?<![\w-])({'|'.join(_RANGES)})['\"]?(?::[^\S\n]+| )['\
 _MANY_PATHS = re.compile(r"\b[ei]bgp:? ['\"]?\d{3,}\b")
 _MOST_PATHS = 256
 _ZERO = re.compile(r"router-id:? ['\"]?0\.0\.0\.0")
+_PLACES = {
+    "interface": {
+        **dict.fromkeys(("mtu", "speed", "fec", "auto-negotiate", "breakout", "state"), "link"),
+        **dict.fromkeys(("address", "gateway", "vrf", "vrr"), "ip"),
+        **dict.fromkeys(("pfc", "congestion-control", "pfc-watchdog"), "qos"),
+    },
+    "vrf": dict.fromkeys(("bgp", "ospf", "static", "neighbor", "peer-group"), "router"),
+    "session": dict.fromkeys(("policy", "prefix-limits", "aspath", "route-map"), "address-family"),
+}
+"""Kind of a node -> key -> the key below it that the former belongs to."""
+_SESSIONS = (("neighbor",), ("peer-group",))
 _FINDERS = (
     (("bond",), _find_types),
     (("allow-users", "deny-users"), _find_logins),
     (_PROTOCOLS, _find_servers),
     ((" port:", " port "), _find_services),
     ((" pbr",), _find_policy_routing),
-    ((_EVPN, "nve"), _find_tunnels),
+    (("evpn", "nve"), _find_tunnels),
+    (("vrr",), _find_gateways),
+    (("mlag",), _find_pairs),
+    (("vrf",), _find_vrfs),
+    (("interface", "vrf"), _find_misplaced),
 )
 """Words of which a text has one where a function may find a fault, and the function."""
