@@ -96,12 +96,14 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             # a filter that keeps all traffic of a host or party out can be meant so
             meant = not statement.expected.planned and service != "RoCE" and not names_port(texts[number])
             named = service == "RoCE" and number != _END and names_port(texts[number])
+            alone = named and _ROCE.search(texts[number]) is not None
             others = frozenset[str]() if meant else ends[service]
             hit = [
                 port
                 for port in ports
                 if (over_links[service] if port in links else others).intersection(statement.chain(port))
             ]
+            hit = hit or (ports if alone else [])
             if not hit:
                 continue
             which = f"rule {number + 1}" if number >= 0 else "the end"
@@ -112,6 +114,10 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             severity = Severity.NOTE if unused else Severity.ERROR
             severity = Severity.WARNING if unused and named else severity
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
+
+
+_ROCE = re.compile(r"(?<![\d.:])4791(?![\d.:])")
+"""The UDP port of RoCEv2, which nothing else uses."""
 
 
 def _dropping_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 _SEGMENT, _VRF = "evpn/segment[", "evpn/vrf["
+_LEARNED = "announces_learned"
 _ROUTES = {
     "distinguisher": "no route distinguisher",
     "route_target": "no route target",
@@ -68,10 +69,16 @@ def _leaves_by_key(statement: Statement, start: str, name: str) -> dict[str, dic
 def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report VLANs with a part of what EVPN needs: a VNI, a route distinguisher, route targets, learned addresses."""
     device = statement.device
-    if not evpn_defaults.states_segments(device.system):
+    carries = any("evpn" in str(each.families).split(",") for each in sessions.stated.values())
+    unmet = evpn_defaults.unmet_parts(device.system, statement.rest, statement.ports, carries=carries)
+    for place, words in unmet:
+        path = f"{PORT}{place}]/enabled" if place in statement.ports else place
+        message = f"{device.name}: {words}: hosts of VLANs are cut off from those of other switches"
+        remedy = "State it as the other switches do."
+        yield finding_at(TUNNEL, device, path, message, words, Severity.WARNING, remedy)
+    if not evpn_defaults.needs_targets(device.system):
         return
     tunnels = any(path in statement.rest for path in _SOURCES)
-    carries = any("evpn" in str(each.families).split(",") for each in sessions.stated.values())
     targets = [
         path
         for start in (_SEGMENT, _VRF)
@@ -92,6 +99,10 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
     for vlan, leaves in _leaves_by_key(statement, _SEGMENT, "evpn/segment").items():
         stated = [leaf for leaf in _ROUTES if leaf in leaves]
         lacks = [words for leaf, words in _ROUTES.items() if leaf not in leaves]
+        if not evpn_defaults.states_segments(device.system):
+            lacks = [words for leaf, words in _ROUTES.items() if leaf not in leaves and leaf != _LEARNED]
+            if not stated:
+                continue
         if stated and tunnels and "vni" not in leaves:
             lacks.append("no VNI")
         if not lacks or not (stated or ("vni" in leaves and carries)):
@@ -343,6 +354,41 @@ _LARGEST, _ALONE = 8, 32
 """Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
 
 
+def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports in a routing instance that no line creates, where the system needs one."""
+    if "vrf" not in statement.port_leaves or not defaults.creates_instances(statement.device.system):
+        return
+    for port, values in statement.ports.items():
+        name = values.get("vrf")
+        known = name is None or any(statement.facts_below(f"{start}{name}]") for start in ("vrf[", _VRF))
+        if not known and port in statement.addresses:
+            message = f"{statement.name} {port}: the VRF {name} is nowhere defined, so the port stays down"
+            remedy = "Create the VRF, or take the port out of it."
+            path = f"{PORT}{port}]/vrf"
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined VRF", Severity.WARNING, remedy
+            )
+
+
+_PROCESSES = {"ospf_process": "ospf[", "eigrp": "eigrp["}
+
+
+def _undefined_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports in a process of OSPF or EIGRP that the switch does not have, where it has another one."""
+    for leaf, start in _PROCESSES.items() if not statement.port_leaves.isdisjoint(_PROCESSES) else ():
+        for port, values in statement.ports.items():
+            name = values.get(leaf)
+            if name is None or statement.facts_below(f"{start}{name}]") or not statement.facts_below(start):
+                continue
+            what = start.rstrip("[").upper()
+            message = f"{statement.name} {port}: no process of {what} is called {name}, so the port has none"
+            remedy = f"Name the process of {what} that the switch has."
+            path = f"{PORT}{port}]/{leaf}"
+            yield finding_at(
+                UNDEFINED, statement.device, path, message, "undefined process", Severity.WARNING, remedy
+            )
+
+
 _GATEWAY = "management/gateway"
 
 
@@ -458,6 +504,8 @@ def _lone_demands(fabric: Switches) -> Iterator[Report]:
 
 
 RULES = (
+    SwitchRule(UNDEFINED, OTHER, (), _undefined_processes),
+    SwitchRule(UNDEFINED, OTHER, (), _undefined_instances),
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_segments),
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_vrfs),
     SwitchRule(TUNNEL, ADDRESSES, (), _gateway_macs),

@@ -223,6 +223,39 @@ LINES = {
         r"\ninterface Eth", "\nip route 10.0.0.0/32 Null0\ninterface Eth", "ip route 10.0.0.0/32 Null0",
     ),
     "a misspelled port": (r"interface Ethernet1/1", "interface Etherent1/1", "interface Etherent1/1"),
+    "a port in a VRF that is not there": (
+        r"10.0.1.1/31\n", "10.0.1.1/31\n  vrf member LOST\n", "vrf member LOST",
+    ),
+    "a process that is not there": (
+        r"\ninterface Ethernet1/2\n", "\nrouter ospf 1\n  router-id 192.0.2.5\ninterface Ethernet1/2\n"
+        "  ip router ospf 77 area 0\n", "ip router ospf 77 area 0",
+    ),
+    "a gateway that drops": (
+        r"\nline vty", "\nvrf context management\n  ip route 0.0.0.0/0 Null0\nline vty", "ip route 0.0.0.0/0 Null0",
+    ),
+    "SNMP for everyone": (
+        r"\nline vty",
+        "\nsnmp-server community s3cret use-ipv4acl ALL\nip access-list ALL\n  permit ip any any\nline vty",
+        "permit ip any any",
+    ),
+    "no SSH": (r"\nline vty", "\nno feature ssh\nline vty", "no feature ssh"),
+    "packets that are routed nowhere": (
+        r"10.0.1.1/31\n",
+        "10.0.1.1/31\n  no shutdown\n  ip policy route-map P\nroute-map P permit 10\n  set interface null0\n",
+        "set interface null0",
+    ),
+    "an action of another system": (
+        r"\nline vty", "\nroute-map P allow 10\nline vty", "route-map P allow 10",
+    ),
+    "a map that installs nothing": (
+        r"router bgp 65001\n  address-family ipv4 unicast\n",
+        "route-map P deny 10\nrouter bgp 65001\n  address-family ipv4 unicast\n    table-map P filter\n",
+        "route-map P deny 10",
+    ),
+    "RoCE dropped for hosts": (
+        r"\ninterface mgmt0", "\n  ip access-group R in\nip access-list R\n  deny udp any any range 4791 4791\n"
+        "  permit ip any any\ninterface mgmt0", "deny udp any any range 4791 4791",
+    ),
     "a network of half of all addresses": (r"192.0.2.5/24", "192.0.2.5/1", "ip address 192.0.2.5/1"),
 }  # fmt: skip
 

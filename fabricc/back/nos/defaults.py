@@ -187,6 +187,11 @@ def most_paths(system: str) -> int:
     return _MOST_PATHS.get(system, 0)
 
 
+def creates_instances(system: str) -> bool:
+    """Return whether a port in a routing instance that no line creates stays down (NX-OS, `vrf context`)."""
+    return system == "nxos"
+
+
 def names_sources(system: str) -> bool:
     """Return whether services of a system name the port that they send from, and ports the length of their subnet."""
     return system in _ONE_PATH

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 
 def sends_route_targets(system: str, stated: Iterable[str]) -> bool:
@@ -95,9 +95,62 @@ def expects_vni(vrf: str, facts: Mapping[str, object], line_of: Callable[[str], 
     return next((path for path in targets if "evpn" in line_of(path).split()), "")
 
 
+def needs_targets(system: str) -> bool:
+    """Return whether VLANs with a VNI need route distinguishers and targets (EOS and NX-OS guides of EVPN)."""
+    return system in ("eos", "nxos")
+
+
 def states_segments(system: str) -> bool:
     """Return whether the EVPN routes of a VLAN need their own statements: `vlan` below `router bgp` of EOS."""
     return system == "eos"
+
+
+_LEARNING = "vxlan/setting[host-reachability]"
+_UNMET = {
+    _LEARNING: "its VXLAN interface does not learn hosts by BGP",
+    "vxlan/source": "its VXLAN interface has no source",
+}  # fmt: skip
+
+
+def unmet_parts(
+    system: str, facts: Mapping[str, object], ports: Mapping[str, Mapping[str, object]], *, carries: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield a fact, or the name of a port, and what VLANs with a VNI lack without it.
+
+    Source: Nexus 9000 NX-OS VXLAN guide, "Configuring VXLAN BGP EVPN".
+
+    Args:
+        system: of the switch.
+        facts: all of it but for those of ports.
+        ports: these by port.
+        carries: whether a session has EVPN.
+    """
+    segments = {str(vni) for path, vni in facts.items() if _SEGMENT.fullmatch(path)}
+    tunnels = [port for port in ports if port.startswith("nve")]
+    if system != "nxos" or not segments or not tunnels:
+        return
+    for path, words in _UNMET.items():
+        if path not in facts and (carries or path != _LEARNING):
+            yield tunnels[0], words
+    if ports[tunnels[0]].get("enabled") == "false":
+        yield tunnels[0], "its VXLAN interface is shut"
+    yield from _unmet_segments(facts, segments)
+
+
+def _unmet_segments(facts: Mapping[str, object], segments: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the same of single VNIs."""
+    for vni in sorted(segments):
+        if f"vxlan/vni[{vni}]/replication" not in facts:
+            path = next(
+                each for each, value in facts.items() if str(value) == vni and _SEGMENT.fullmatch(each)
+            )
+            yield path, f"no replication is stated for VNI {vni}, so it floods nothing"
+    for match in filter(None, map(_ORPHAN.fullmatch, facts)):
+        yield match[0], f"no VLAN has the VNI {match[1]}"
+
+
+_SEGMENT = re.compile(r"evpn/segment\[.+\]/vni")
+_ORPHAN = re.compile(r"evpn/vni\[(.+)\]/distinguisher")
 
 
 _PAIRS = {

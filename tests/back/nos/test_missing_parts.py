@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back import nos as back_ends
+from fabricc.back.nos.evpn_defaults import unmet_parts
 from fabricc.cli.entry import run
 
 RAIL_ONLY = """\
@@ -50,3 +51,18 @@ def test_a_setting_of_sessions_does_not_break_a_fabric_without_sessions(
     run(["build", str(spec), "-o", str(tmp_path / "build"), "-j", "1"])
     streams = capsys.readouterr()
     assert "FAB6001" not in streams.out + streams.err
+
+
+NVE = {"nve1": {"enabled": "true"}}
+SEGMENT = {
+    "evpn/segment[10]/vni": 5010, "vxlan/vni[5010]/replication": "ingress", "vxlan/source": "loopback0",
+    "vxlan/setting[host-reachability]": "bgp",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lost", SEGMENT)
+def test_a_vlan_with_a_vni_needs_all_parts_of_its_tunnels(lost: str) -> None:
+    facts = {path: value for path, value in SEGMENT.items() if path != lost}
+    assert [*unmet_parts("nxos", SEGMENT, NVE, carries=True)] == []
+    assert len([*unmet_parts("nxos", facts, NVE, carries=True)]) == (lost[0] == "v")
+    assert [*unmet_parts("nxos", SEGMENT, {"nve1": {"enabled": "false"}}, carries=True)] != []

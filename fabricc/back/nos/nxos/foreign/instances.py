@@ -10,13 +10,13 @@ from fabricc.back.nos.cli_dialect import masked_prefix
 from fabricc.back.nos.nxos import tenants
 from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
 from fabricc.back.nos.nxos.words import DISCARD, MANAGEMENT_VRF, interface_blocks, split_beginnings
-from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, rows
+from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic, rows
 from fabricc.fabric.facts import Value, static_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Scope, StoredValue
+    from fabricc.back.reading import Captured, Document, Row, StoredValue
 
 _NONE = ("", 0)
 _PREFERENCE = 1
@@ -297,28 +297,31 @@ def _state_vtep(document: Document, nve: Scope) -> None:
 
 def _state_routes(document: Document, path: str, owner: Scope, kind: str = "static route") -> None:
     """State next hops of static routes: those of the best preference, and the settings of each."""
-    masked: dict[str, list[str]] = {}
+    masked: dict[str, dict[str, StoredValue]] = {}
     for name, (_, line) in owner.values.items():
         if name.startswith(f"{_MASKED}{kind} "):
             prefix, _, hop = name.removeprefix(f"{_MASKED}{kind} ").partition(f" {_HOP}")
-            masked.setdefault(prefix, []).extend([hop] if hop != DISCARD else [])
-            document.put(f"{path}static_route[{prefix}]", static_text(masked[prefix]), line)
-    for stated, route in owner.scopes.get(kind, {}).items():
-        prefix = str(stated)
+            masked.setdefault(prefix, {})[hop] = (_PREFERENCE, line)
+    stated = {str(prefix): route for prefix, route in owner.scopes.get(kind, {}).items()}
+    for prefix in (*stated, *(each for each in masked if each not in stated)):
+        route = stated.get(prefix, Scope(0))
         hops: dict[str, StoredValue] = {
             str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()
         }
         hops |= {
             name.removeprefix(_HOP): stored for name, stored in route.values.items() if name.startswith(_HOP)
         }
+        hops |= masked.get(prefix, {})
         if not hops and not path:
             continue
         lines = [line for _, line in hops.values()]
         best = min((int(preference) for preference, _ in hops.values()), default=_PREFERENCE)
         via = [hop for hop, (preference, _) in hops.items() if preference == best and hop != DISCARD]
         line = min(lines, default=route.line)
-        if via and "discard" in route.values and best == _PREFERENCE:  # a part of the packets is dropped
-            via, line = [*via, "discard"], route.values["discard"][1]
+        dropping = route.values.get("discard", hops.get(DISCARD, _NONE))
+        dropped = dropping[1] and ("discard" in route.values or dropping[0] == best)
+        if via and dropped and best == _PREFERENCE:  # a part of the packets is dropped
+            via, line = [*via, "discard"], dropping[1]
         document.put(f"{path}static_route[{prefix}]", static_text(via), line)
         for hop, (preference, line) in hops.items():
             if preference != _PREFERENCE:
