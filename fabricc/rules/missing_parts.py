@@ -370,17 +370,16 @@ def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]
             )
 
 
-_PROCESSES = {"ospf_process": "ospf[", "eigrp": "eigrp["}
+_PROCESSES = {"ospf_process": ("ospf[", "OSPF"), "eigrp": ("eigrp[", "EIGRP")}
 
 
 def _undefined_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports in a process of OSPF or EIGRP that the switch does not have, where it has another one."""
-    for leaf, start in _PROCESSES.items() if not statement.port_leaves.isdisjoint(_PROCESSES) else ():
+    for leaf, (start, what) in _PROCESSES.items() if not statement.port_leaves.isdisjoint(_PROCESSES) else ():
         for port, values in statement.ports.items():
             name = values.get(leaf)
             if name is None or statement.facts_below(f"{start}{name}]") or not statement.facts_below(start):
                 continue
-            what = start.rstrip("[").upper()
             message = f"{statement.name} {port}: no process of {what} is called {name}, so the port has none"
             remedy = f"Name the process of {what} that the switch has."
             path = f"{PORT}{port}]/{leaf}"
