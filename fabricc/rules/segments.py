@@ -43,7 +43,12 @@ VNI = path_pattern(f"{INSTANCE}(?:evpn/segment|vxlan/vlan)[#]/vni")
 _TARGET = path_pattern(f"{INSTANCE}evpn/(segment|vni)[#]/route_target")
 VRF_VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
 _VRF_TARGET = path_pattern("(?:evpn/vrf[*]/route_target|vrf[*]/import)")
-_SHARED = {"evpn/anycast_mac": "gateway MAC", "evpn/udp_port": "UDP port", "vxlan/port": "UDP port"}
+_SHARED = {
+    "evpn/anycast_mac": "gateway MAC",
+    "vxlan/setting[gateway MAC]": "gateway MAC",
+    "evpn/udp_port": "UDP port",
+    "vxlan/port": "UDP port",
+}
 """Path -> kind of a setting that all VTEPs of a fabric share."""
 _VXLAN_PORT = "4789"  # RFC 7348
 _VLAN_PORT = re.compile(r"(?:vlan|irb\.|Vlan)(\d+)", re.IGNORECASE)

@@ -52,6 +52,10 @@ COMMON = {
     ),
     "management/address": ("management address", "Set the address of the management port."),
     "log/syslog": ("log of its routing daemons", "Let them write to syslog."),
+    "management/dns": ("name server", "Name the servers."),
+    "management/tacacs/servers": ("TACACS+ server", "Name the servers."),
+    "management/radius/servers": ("RADIUS server", "Name the servers."),
+    "management/snmp/secret": ("SNMP community", "Configure the community or the user of the others."),
 }  # fmt: skip
 """Path -> what switches of one system share, and how one without gets it."""
 _LIST = "access_list["

@@ -170,6 +170,7 @@ def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     for key, row in table_rows(tables, "BGP_PEER_RANGE").items():
         yield from _odd_ranges(tables, key, row)
     yield from _waiting_neighbors(tables)
+    yield from _odd_families(tables)
     links = [(name, key) for name, key in texts if name in _LINKS and key.rpartition("/")[2] in _LINK_LENGTHS]
     for mark in (".", ":"):
         mine = [each for each in links if mark in each[1]]
@@ -177,6 +178,33 @@ def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if len(idle) == 1 and len(mine) > _MOST_LINKS:
             name, key = idle[0]
             yield OddRow(f"{name}|{key} has no row of BGP_NEIGHBOR, so no session uses the link", name, key)
+
+
+_FAMILIES = ("ipv4_unicast", "ipv6_unicast", "l2vpn_evpn")
+
+
+def _odd_families(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield address families that frrcfgd does not know, and VNIs for EVPN that no NVO announces."""
+    carried = ""
+    for table in ("BGP_GLOBALS_AF", "BGP_PEER_GROUP_AF", "BGP_NEIGHBOR_AF"):
+        for key in table_rows(tables, table):
+            family = key.rpartition("|")[2].lower()
+            carried = key if family == _FAMILIES[2] else carried
+            if family not in _FAMILIES and family.startswith(("ipv", "l2vpn")):
+                effect = f"frrcfgd passes over it: it knows {', '.join(_FAMILIES)}"
+                yield OddRow(f"{table}|{key} names {family}, so {effect}", table, key)
+    maps = table_rows(tables, "VXLAN_TUNNEL_MAP")
+    if carried and maps and not table_rows(tables, "VXLAN_EVPN_NVO"):
+        key = next(iter(maps))
+        yield odd_lack("VXLAN_TUNNEL_MAP", key, "a row of VXLAN_EVPN_NVO", "EVPN makes no tunnel for it")
+    own = sorted(table_rows(tables, "BGP_GLOBALS_AF").items(), key=lambda each: _FAMILIES[2] not in each[0])
+    if carried and maps and own and not any(row.get("advertise-all-vni") == "true" for _, row in own):
+        key, row = own[0]
+        effect = "no VNI is announced"
+        if "advertise-all-vni" in row:
+            yield odd_field("BGP_GLOBALS_AF", key, row, "advertise-all-vni", effect)
+        else:
+            yield odd_lack("BGP_GLOBALS_AF", key, "advertise-all-vni", effect)
 
 
 def _waiting_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:

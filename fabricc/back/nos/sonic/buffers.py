@@ -346,3 +346,38 @@ def find_odd_pools(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if row.get("pfc_enable") and port not in known and ports.get(port, {}).get("admin_status") == "up":
             effect = "buffermgrd makes no headroom for its PFC"
             yield odd_lack("CABLE_LENGTH", next(iter(lengths)), port, effect)
+    yield from _odd_headroom(tables)
+
+
+_FOR = re.compile(r"pg_lossless_(\d+)_(\d+m)_profile")
+
+
+def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield profiles for another speed or cable than those of the port, which buffermgrd replaces (buffermgr.cpp)."""
+    ports = table_rows(tables, "PORT")
+    cables = {
+        port: str(length)
+        for row in table_rows(tables, "CABLE_LENGTH").values()
+        for port, length in row.items()
+    }
+    uses: list[tuple[str, str, tuple[str, str], tuple[str, str]]] = []
+    for key, row in table_rows(tables, "BUFFER_PG").items():
+        match = _FOR.fullmatch(target_name(row.get("profile")))
+        for name in key.partition("|")[0].split(",") if match else ():
+            own = str(ports.get(name, {}).get("speed", "")), cables.get(name, "")
+            if match and all(own) and ports[name].get("admin_status") == "up":
+                uses.append((key, name, own, (match[1], match[2])))
+    fitting = {own for _, _, own, wanted in uses if own == wanted}
+    made = table_rows(tables, "BUFFER_PROFILE")
+    for key, name, own, wanted in uses:
+        effect = f"buffermgrd replaces the profile for {int(wanted[0]) // 1000} Gb/s and {wanted[1]}"
+        known = own in fitting or f"pg_lossless_{own[0]}_{own[1]}_profile" in made
+        if own != wanted and not known and own[0] == wanted[0]:
+            cable = next(each for each, row in table_rows(tables, "CABLE_LENGTH").items() if name in row)
+            yield odd_field("CABLE_LENGTH", cable, tables["CABLE_LENGTH"][cable], name, effect)
+        elif own != wanted and not known and own[1] == wanted[1]:
+            yield odd_field("PORT", name, ports[name], "speed", effect)
+        elif own != wanted:
+            row = tables["BUFFER_PG"][key]
+            effect = f"buffermgrd replaces it: {name} has {int(own[0]) // 1000} Gb/s and {own[1]}"
+            yield odd_field("BUFFER_PG", key, row, "profile", effect)

@@ -319,7 +319,7 @@ def lost_rows(tables: Mapping[str, Any], text: str) -> Iterator[tuple[str, str, 
         known = _rows(tables, above)
         for key in _rows(tables, table) if known or above not in _WHOLE else ():
             names = [
-                each for each in key.partition("|")[0].split(",") if "Ethernet" in each[:8] or above != "PORT"
+                each for each in key.partition("|")[0].split(",") if each[:3] == "Eth" or above != "PORT"
             ]
             if any(each not in known for each in names):
                 yield table, key, f"{above} has no such row", 0

@@ -377,12 +377,25 @@ def find_odd_access(tables: Mapping[str, Any]) -> Iterator[OddRow]:
 
 def _odd_logins(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield methods of login whose servers are not there (sonic-host-services, common-auth-sonic.j2)."""
+    known = {each.partition("|")[0] for name in tables for each in table_rows(tables, name) if "PORT" in name}
+    for kind in _REMOTE.values():
+        for key, row in table_rows(tables, kind).items():
+            source = str(row.get("src_intf") or "")
+            if source.startswith("Ethernet") and known and source not in known:
+                yield odd_field(kind, key, row, "src_intf", "the switch has no such port")
     for key, row in table_rows(tables, "AAA").items():
         methods = [each for each in str(row.get("login", "")).split(",") if each]
         remote = [each for each in methods if each in _REMOTE]
         missing = [each for each in remote if not table_rows(tables, f"{_REMOTE[each]}_SERVER")]
         if key == "authentication" and missing and missing == methods:
             yield odd_field("AAA", key, row, "login", "nobody but root logs in: no such server is stated")
+        elif key == "authentication" and missing:
+            yield odd_field("AAA", key, row, "login", f"{missing[0]} asks nobody: no such server is stated")
+        asked = str(table_rows(tables, "AAA"))
+        for each, kind in _REMOTE.items() if key == "authentication" and methods else ():
+            host = next(iter(table_rows(tables, f"{kind}_SERVER")), "")
+            if host and each not in asked:
+                yield odd_field("AAA", key, row, "login", f"nothing asks {kind}_SERVER {host}")
         for each in remote if key == "authentication" else ():
             table = f"{_REMOTE[each]}_SERVER"
             common = table_rows(tables, _REMOTE[each]).get("global", {}).get("passkey")

@@ -353,42 +353,12 @@ _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 _SIDES = {"BUFFER_PG": ("egress", "ingress"), "BUFFER_QUEUE": ("ingress", "egress")}
 """Table -> the type of pool that its buffers cannot be in, and their own; a pool of their name has a wrong type."""
 _ZERO = "zero_profile"
+_SHARES = 10
+"""The largest exponent of a dynamic threshold that a platform has, of either sign."""
 _SMALLEST_POOL = 1 << 16
 """Bytes of a pool that no switch has; the smallest of all platforms is above a million."""
 _PACKET = 9216
 """The largest packet in bytes that ports of a fabric accept."""
-
-
-_FOR = re.compile(r"pg_lossless_(\d+)_(\d+m)_profile")
-
-
-def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield profiles for another speed or cable than those of the port, which buffermgrd replaces (buffermgr.cpp)."""
-    ports = table_rows(tables, "PORT")
-    cables = {
-        port: str(length)
-        for row in table_rows(tables, "CABLE_LENGTH").values()
-        for port, length in row.items()
-    }
-    uses: list[tuple[str, str, tuple[str, str], tuple[str, str]]] = []
-    for key, row in table_rows(tables, "BUFFER_PG").items():
-        match = _FOR.fullmatch(target_name(row.get("profile")))
-        for name in key.partition("|")[0].split(",") if match else ():
-            own = str(ports.get(name, {}).get("speed", "")), cables.get(name, "")
-            if match and all(own) and ports[name].get("admin_status") == "up":
-                uses.append((key, name, own, (match[1], match[2])))
-    fitting = {own for _, _, own, wanted in uses if own == wanted}
-    for key, name, own, wanted in uses:
-        effect = f"buffermgrd replaces the profile for {int(wanted[0]) // 1000} Gb/s and {wanted[1]}"
-        if own != wanted and own not in fitting and own[0] == wanted[0]:
-            cable = next(each for each, row in table_rows(tables, "CABLE_LENGTH").items() if name in row)
-            yield odd_field("CABLE_LENGTH", cable, tables["CABLE_LENGTH"][cable], name, effect)
-        elif own != wanted and own not in fitting and own[1] == wanted[1]:
-            yield odd_field("PORT", name, ports[name], "speed", effect)
-        elif own != wanted:
-            row = tables["BUFFER_PG"][key]
-            effect = f"buffermgrd replaces it: {name} has {int(own[0]) // 1000} Gb/s and {own[1]}"
-            yield odd_field("BUFFER_PG", key, row, "profile", effect)
 
 
 def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
@@ -402,6 +372,11 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if "dynamic_th" not in row and "static_th" not in row and row.get("headroom_type") != "dynamic":
             effect = "it has no limit, without which no profile is created (SAI, saibuffer.h)"
             yield odd_lack("BUFFER_PROFILE", key, "dynamic_th", effect)
+        share = str(row.get("dynamic_th", "0"))
+        if share.lstrip("-").isdecimal() and abs(int(share[:9])) > _SHARES:
+            yield odd_field(
+                "BUFFER_PROFILE", key, row, "dynamic_th", "no switch has such a share of the buffer"
+            )
         limit = _number(row, "static_th")
         if "xoff" in row and limit is not None and limit < _PACKET:
             yield odd_field("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
@@ -421,7 +396,6 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
             yield odd_field("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
     yield from _odd_uses(tables, pools, profiles)
-    yield from _odd_headroom(tables)
 
 
 def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterator[OddRow]:
@@ -438,6 +412,7 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
     bare: dict[str, tuple[str, frozenset[str]]] = {}
     covered: dict[str, set[str]] = {}
     needed: dict[str, set[str]] = {}
+    queued: dict[str, dict[bool, str]] = {}
     for table in ("BUFFER_PG", "BUFFER_QUEUE"):
         for key, row in table_rows(tables, table).items():
             names, _, numbers = key.rpartition("|")
@@ -446,8 +421,11 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
             for name in names.split(","):
                 mine = paused.get(name, set()) & used
                 reserved[profile] += len(used)
+                pool = target_name(profiles.get(profile, {}).get("pool"))
                 if table == "BUFFER_QUEUE" and mine:
-                    needed.setdefault(name, set()).add(target_name(profiles.get(profile, {}).get("pool")))
+                    needed.setdefault(name, set()).add(pool)
+                if table == "BUFFER_QUEUE" and name in up:
+                    queued.setdefault(pool, {}).setdefault(bool(mine), profile)
                 yield from _odd_use(table, key, row, profiles, name in up, bool(mine))
                 if table == "BUFFER_QUEUE" and "lossless" in profile and used - paused.get(name, used):
                     bare.setdefault(name, (key, used))
@@ -460,6 +438,11 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                     yield odd_field(
                         table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
                     )
+    idle = [key for key, row in pools.items() if row.get("type") == "egress" and key not in queued]
+    for users in queued.values():
+        if idle and len(users) > 1 and users[True] != users[False]:
+            effect = f"queues with PFC share it with others, and {idle[0]} has no queue"
+            yield odd_field("BUFFER_PROFILE", users[True], profiles.get(users[True], {}), "pool", effect)
     for name, (key, used) in bare.items():
         text = (
             "BUFFER_QUEUE|{} has a profile for PFC that the port lacks, so packets of the class are dropped"
