@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import network_of
 from fabricc.back.nos.defaults import only_reports
-from fabricc.back.nos.qos_defaults import class_of_unlisted, class_statement, drops_in_queue, states_dropping
+from fabricc.back.nos.qos_defaults import class_of_unlisted, class_statement, drops_in_queue, states_dropping, unmarks_queue
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -72,7 +72,8 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Mark the queue from below the point at which the port pauses."
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
         marks = (_BOUND, *(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
-        early = [leaf for leaf in statement.ports[ports[0]] if drops_in_queue(leaf, queue)]
+        leaves = statement.ports[ports[0]]
+        early = [leaf for leaf in leaves if drops_in_queue(leaf, queue) or unmarks_queue(leaf, queue)]
         own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in (*early, *marks)]
         profiles = [
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
@@ -92,6 +93,22 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             UNGUARDED, statement.device, paths, message, "no ECN", Severity.WARNING, remedy, word=word
         )
     yield from _fill_levels(statement, lossless)
+    yield from _early_drops(statement, lossless)
+
+
+def _early_drops(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+    """Report lossless queues that mark packets, and drop some of them before they are full."""
+    found: dict[str, list[str]] = {}
+    for port, priorities in lossless.items():
+        for queue in (traffic_classes.queue_of(statement, each) for each in priorities):
+            if traffic_classes.marks_packets(statement, port, queue):
+                for leaf in statement.ports[port]:
+                    if drops_in_queue(leaf, queue):
+                        found.setdefault(leaf, []).append(port)
+    for leaf, ports in found.items():
+        message = f"{statement.name} {_join_ports(ports)}: a queue with PFC drops packets before it is full"
+        remedy, path = "Mark packets of the queue, and drop none.", f"{PORT}{ports[0]}]/{leaf}"
+        yield finding_at(UNGUARDED, statement.device, path, message, "early drops", Severity.WARNING, remedy)
 
 
 def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str) -> str:

@@ -29,7 +29,11 @@ _OTHER_PROTOCOLS = (
 _ANY_WILDCARD = "255.255.255.255"
 """The wildcard mask that leaves all bits free."""
 _ANY_ADDRESS = ("any", "0.0.0.0/0", "::/0")
-_NAMES = {"bgp": 179, "bfd": 3784, "vxlan": 4789}
+_NAMES = {
+    "bgp": 179, "bfd": 3784, "vxlan": 4789, "ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "tacacs": 49, "domain": 53,
+    "bootps": 67, "bootpc": 68, "tftp": 69, "www": 80, "ntp": 123, "snmp": 161, "snmptrap": 162, "https": 443,
+    "syslog": 514,
+}  # fmt: skip
 _KEYS = {
     "protocol": "protocol", "ip_protocol": "protocol", "next-header": "protocol", "payload-protocol": "protocol",
     "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",
@@ -321,6 +325,9 @@ def _parse_rule(text: str) -> _Rule | None:
     words = [word.lower() for word in _WORD.findall(text)]
     if not words or words[0] not in (*_PASS, *_DROP):
         return None
+    if len(words) > 1 and "=" not in text and _is_single_address(words[1:]):
+        source, _ = _take_address(words[1:])
+        return _Rule(words[0] in _DROP, frozenset(), (), bool(source), (source, ()))
     if (
         len(words) > 2
         and words[1] in (*_PROTOCOLS, *_ANY_PROTOCOL, *_OTHER_PROTOCOLS)
@@ -328,6 +335,13 @@ def _parse_rule(text: str) -> _Rule | None:
     ):
         return _parse_positional(words)
     return _parse_keyed(words)
+
+
+def _is_single_address(words: list[str]) -> bool:
+    """Return whether words are an address and nothing else, as in a list for IPv4 of sources alone."""
+    return _starts_address(words[0]) and words[0][0] != ":" and not [
+        each for each in _take_address(words)[1] if each not in _QUIET
+    ]
 
 
 def _starts_address(word: str) -> bool:

@@ -44,6 +44,11 @@ def drops_in_queue(leaf: str, queue: int) -> bool:
     return leaf == f"qos_setting[queue {queue} random-detect drop]"
 
 
+def unmarks_queue(leaf: str, queue: int) -> bool:
+    """Return whether a fact of a port states that a queue marks nothing (EOS, `no random-detect ecn`)."""
+    return leaf.startswith(f"qos_setting[queue {queue} no random-detect ecn")
+
+
 def class_of_unlisted(system: str) -> int | None:
     """Return the class of code points that a map leaves out; None where the system has a map of its own.
 

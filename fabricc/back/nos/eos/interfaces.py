@@ -200,7 +200,6 @@ ROWS: Sequence[Row] = (
         Keep("platform trident mmu queue profile <word> apply", "mmu_profile"),
         *qos_rows.DELAY_ROWS,
         Block("(tx-queue|uc-tx-queue) <integer>", "queue", (*qos_rows.QUEUE, *foreign_qos.QUEUE)),
-        Silent("no priority-flow-control priority <0-7>"),
         *others.ROWS,
     )),
     Block("interface defaults", "", (
@@ -281,18 +280,21 @@ def finish(document: Document) -> None:
         if "mtu" not in values or "link_local" in values:
             _put_addressed(document, port, paths, block)
         profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
+        if profiles[1] is None and "no_drop" in block.tables:
+            profiles = profiles[0], qos_rows.default_mmu(document)
         copied = used.get(profiles)
         if copied is None:
             copied = used[profiles] = _copy_profiles(document, *profiles)
             for kind in ("qos", "mmu"):
                 if f"{kind}_profile" in values:
+                    qos_rows.put_lost_pausing(document, port, block, profiles[0])
                     _put_lost_profile(document, kind, *values[f"{kind}_profile"])
         facts.update(copied.facts[port])
         lines.update(copied.lines[port])
         if "policy" in values:
             _put_policy(document, paths, values["policy"])
         if "pfc" in values or "no_drop" in block.tables:
-            _put_lost_pausing(document, port, block)
+            qos_rows.put_lost_pausing(document, port, block, profiles[0])
         if "ecn_delay_us" in values or "ecn_count" in values:
             _put_delay(document, paths, block, copied.waiting)
         if block.tables or block.scopes or not values.keys() <= _OURS:
@@ -327,17 +329,6 @@ def _put_access(
     document.put(f"interface[{port}]/access_vlan", vlan, line)
     if "switchport" not in values:
         document.put(f"interface[{port}]/switchport", "access", line)
-
-
-def _put_lost_pausing(document: Document, port: str, block: Scope) -> None:
-    """State that PFC of a port has no effect, as one of its two lines is missing on the port and in its profile."""
-    profile = document.scope.each("qos profile").get(block.values.get("qos_profile", _NONE)[0], Scope(0))
-    stopped = block.table("no_drop")
-    if stopped and "pfc" not in block.values | profile.values:
-        line = max(line for _, line in stopped.values())
-        document.put(f"unread[no-drop priorities of {port}]", "`priority-flow-control on` is missing", line)
-    elif "pfc" in block.values and not stopped and not profile.table("no_drop"):
-        document.put(f"unread[PFC of {port}]", "no priority is `no-drop`", block.values["pfc"][1])
 
 
 def _put_policy(document: Document, paths: Mapping[str, str], policy: StoredValue) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import cli_dialect
@@ -102,14 +103,27 @@ def _community_numbers(communities: str) -> str:
 
 def _put_filter(document: Document, name: str, rules: Scope) -> None:
     """State the entries of a list that filters packets."""
-    numbered = rules.table("entries") | rules.table("rules")
-    stored = [each for _, each in sorted(numbered.items())]
-    stored += [(f"permit {network}", line) for network, line in rules.ordered_entries("networks")]
-    stored += [(f"{action} {entry}", line) for entry, (action, line) in rules.table("unnumbered").items()]
+    stored = [(line, number, text) for number, (text, line) in (rules.table("entries") | rules.table("rules")).items()]
+    stored += [(line, number, f"permit {net}") for number, (net, line) in rules.table("networks").items()]
+    stored += [(line, None, f"{action} {entry}") for entry, (action, line) in rules.table("unnumbered").items()]
     if "nobody" in rules.values:
-        stored.append(("deny any", rules.values["nobody"][1]))
-    for place, (entry, line) in enumerate(stored):
-        document.put(f"access_list[{name}]/{place}", entry, line)
+        stored.append((rules.values["nobody"][1], 10, "deny any"))
+    last, placed = 0, list[tuple[int, int, str]]()
+    for line, number, text in sorted(stored, key=lambda each: each[0]):
+        place = number if isinstance(number, int) else last + 10  # one without a number follows those that are there
+        last = max(last, place)
+        placed.append((place, line, _ip_rule(str(text))))
+    for at, (_, line, text) in enumerate(sorted(placed)):
+        document.put(f"access_list[{name}]/{at}", text, line)
+
+
+_OF_FRAMES = re.compile(r"(permit|deny) any any(?: (?:ip|0x0?800))?")
+
+
+def _ip_rule(text: str) -> str:
+    """Return a rule; one about frames of every address, all or those of IPv4, as one about packets."""
+    match = _OF_FRAMES.fullmatch(text)
+    return f"{match[1]} ip any any" if match else text
 
 
 TOPIC = Topic(ROWS, finish)

@@ -63,7 +63,7 @@ QUEUE = (
          " max-mark-probability <integer> [weight 0]", _marking_values),
     Keep("random-detect ecn count", "ecn_count"),
     Silent("no (bandwidth percent|bandwidth guaranteed|shape rate)"),
-    Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
+    Silent("no random-detect (drop|ecn count)"),
     Silent("no priority-flow-control priority <0-7>"),
 )  # fmt: skip
 
@@ -125,7 +125,7 @@ def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Pro
     profile = document.scope.each("qos profile").get(qos)
     if profile is not None:
         stated += _of_profile(profile)
-        stopped = profile.table("no_drop") if "pfc" in profile.values else {}
+        stopped = profile.table("no_drop") if is_pausing(profile) else {}
         if mmu is None and stopped:
             mmu = default_mmu(document)
         waiting = tuple(
@@ -150,14 +150,33 @@ def marked_code_point(document: Document, policy: StoredValue) -> StoredValue | 
     return values["dscp"]
 
 
-OF_PORTS = frozenset({"pfc", "watchdog"})
+OF_PORTS = frozenset({"pfc", "watchdog", "pfc off"})
 """Statements of a port about pausing; its paused priorities are a table."""
+
+
+def put_lost_pausing(document: Document, port: str, block: Scope, profile: Value | None) -> None:
+    """State that PFC of a port has no effect, as one of its two lines is missing on the port and in its profile."""
+    applied = document.scope.each("qos profile").get(profile, Scope(0))
+    for name, part, other in ((port, block, applied), (f"profile {profile}", applied, Scope(0))):
+        paused = part.table("no_drop")
+        if paused and not is_pausing(part) and not is_pausing(other):
+            line = part.values.get("pfc off", ("", 0))[1] or max(line for _, line in paused.values())
+            document.put(f"unread[no-drop priorities of {name}]", "`priority-flow-control on` is missing", line)
+        elif is_pausing(part) and not paused and not other.table("no_drop") and not part.table("drop"):
+            line = max([part.values["pfc"][1], *(line for _, line in part.table("not paused").values())])
+            document.put(f"unread[PFC of {name}]", "no priority is `no-drop`", line)
+
+
+def is_pausing(part: Scope) -> bool:
+    """Return whether a port or a profile has PFC on, by the later one of two lines."""
+    off = part.values.get("pfc off", ("", 0))[1]
+    return "pfc" in part.values and part.values["pfc"][1] > off
 
 
 def of_port(port: Scope) -> Iterator[Stated]:
     """Return the statements of a port about pausing without a profile."""
     no_drop, values = port.table("no_drop"), port.values
-    if "pfc" in values and no_drop:
+    if is_pausing(port) and no_drop:
         line = max(line for _, line in no_drop.values())
         yield "pfc", ",".join(map(str, sorted(no_drop))), line
         yield "watchdog", format_boolean("watchdog" in values), values.get("watchdog", values["pfc"])[1]
@@ -179,14 +198,14 @@ def _is_strict(queue: Scope) -> bool:
 def _of_profile(profile: Scope) -> list[Stated]:
     values, no_drop, queues = profile.values, profile.table("no_drop"), profile.each("queue")
     stated: list[Stated] = [("trust", *values["trust"])] if "trust" in values else []
-    if "pfc" in values and no_drop:
+    if is_pausing(profile) and no_drop:
         priorities = sorted(no_drop)
         guards = "watchdog" in values and all(
             p in queues and "guaranteed" in queues[p].values for p in priorities
         )
         stated.append(("pfc", ",".join(map(str, priorities)), no_drop[priorities[-1]][1]))
         stated.append(("watchdog", format_boolean(guards), values.get("watchdog", values["pfc"])[1]))
-    elif "pfc" in values and (dropped := profile.table("drop")):
+    elif is_pausing(profile) and (dropped := profile.table("drop")):
         stated.append(("pfc", "", max(line for _, line in dropped.values())))
     for number, queue in queues.items():
         stated += _of_queue(number, queue)

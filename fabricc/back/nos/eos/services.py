@@ -314,7 +314,8 @@ ROWS: Sequence[Row] = (
     Block("ip access-list standard <word>", "access list", _NETWORKS),
     Block("ipv6 access-list standard <word>", "access list", _NETWORKS),
     Block("ip access-list <word>", "rules", (Entry("<integer> <permit|deny> <rest>", "rules", "{2} {3}"),)),
-    Block("system control-plane", "", (
+    Block("(system control-plane|control-plane)", "", (
+        Fact("ip access-group <word> vrf default in", "control_plane/access_list_in"),
         Keep(f"ip access-group <word> {_VRF} in", "control plane"),
         Fact("ip access-group <word> in", "control_plane/access_list_in"),
         Fact("ipv6 access-group <word> in", "control_plane/ipv6_access_list_in"),

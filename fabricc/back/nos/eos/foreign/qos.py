@@ -63,6 +63,7 @@ QUEUE: Sequence[Row] = (
     Keep(f"{_MARKS} weight <1-15>", _weighted_thresholds),
     Keep(f"{_MARKS} max-mark-probability <integer> weight <1-15>", _weighted_marking),
     Keep("random-detect ecn minimum-threshold <integer> <word> maximum-threshold <rest>", _delays),
+    *stored_rows("qos_setting", 2, ("no random-detect ecn", "no random-detect ecn minimum-threshold")),
     Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
     *stored_rows("qos_setting", 2, _OF_QUEUE),
 )
@@ -71,14 +72,17 @@ _COMMON: Sequence[Row] = (
     Keep("qos trust cos", "trust", "cos"),
     Keep("priority-flow-control mode on", "pfc"),
     Entry("priority-flow-control priority <0-7> drop", "drop"),
+    Keep("(no|default) priority-flow-control [on]", "pfc off"),
+    Keep("priority-flow-control off", "pfc off"),
+    Keep("(no|default) priority-flow-control mode [on]", "pfc off"),
+    Entry("(no|default) priority-flow-control priority <0-7> [no-drop]", "not paused"),
     *stored_rows("qos_setting", 1, (
         "qos cos <rest>", "qos dscp <rest>", "shape rate <rest>", "dcbx mode <rest>", "dcbx <word> <rest>",
         "priority-flow-control pause watchdog ...", "qos random-detect <rest>", "qos rewrite <rest>",
     )),
     *default_rows((
-        "priority-flow-control", "priority-flow-control on", "priority-flow-control pause watchdog",
-        "priority-flow-control pause watchdog <rest>", "dcbx mode", "shape rate", "qos cos", "qos dscp",
-        "priority-flow-control mode", "flowcontrol <rest>",
+        "priority-flow-control pause watchdog", "priority-flow-control pause watchdog <rest>", "dcbx mode", "shape rate",
+        "qos cos", "qos dscp", "flowcontrol <rest>",
     )),
     Silent("default qos trust"),
     Block("mc-tx-queue <integer>", "", (
