@@ -92,6 +92,48 @@ def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             )
 
 
+def _foreign_exports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report exports of a ToR that name prefixes or paths in each permitting clause, and none of the ToR."""
+    announces = statement.place.tier is Tier.TOR and any(map(statement.facts_below, _ANNOUNCED))
+    joined = sessions_to_switches(statement, sessions) if announces else []
+    for name in dict.fromkeys(str(values["export"]) for _, values in joined if "export" in values):
+        clauses = {
+            path: str(value)
+            for path, value in statement.facts_below(f"route_map[{name}]/").items()
+            if is_number(split_list_path(path, "route_map")[1]) and str(value).startswith("permit")
+        }
+        if clauses and all(_keeps_own(statement, value) for value in clauses.values()):
+            who = join_words([key[1] for key, values in joined if values.get("export") == name], 2)
+            message = f"{statement.name} announces no route of its own to {who}: {name} permits none of its prefixes"
+            remedy = "Permit the prefixes of the switch in the policy."
+            path = next(iter(clauses))
+            yield finding_at(
+                REFUSED, statement.device, path, message, "foreign export", Severity.WARNING, remedy
+            )
+
+
+_ANNOUNCED = ("bgp/network[", "bgp/aggregate[", "bgp/redistribute")
+_NAMED = re.compile(
+    r"permit (?:(?P<list>prefix_list) (?P<name>\S+)|match route-filter (?P<prefix>\S+) \S+"
+    r"|match as-path (?P<path>\S+))(?: set .*)?"
+)
+
+
+def _keeps_own(statement: Statement, clause: str) -> bool:
+    """Return whether a clause permits prefixes or paths alone that are none of the switch."""
+    match = _NAMED.fullmatch(clause)
+    if match is None:
+        return False
+    if match["path"]:
+        entries = _entries(statement, "as_path_list", match["path"])
+        return (
+            bool(entries) and not any(" " not in each for each in entries) and not _permits_path(entries, "")
+        )
+    texts = [match["prefix"]] if match["prefix"] else _entries(statement, "prefix_list", match["name"])
+    permitted = [text for text in texts if not text.startswith("deny")]
+    return bool(texts) and not any(_meets_own(statement, text) for text in permitted)
+
+
 def _permits_own(statement: Statement, name: str) -> bool:
     """Return whether a prefix list permits own prefixes alone."""
     permitted = [text for text in _entries(statement, "prefix_list", name) if not text.startswith("deny")]
@@ -313,7 +355,7 @@ def _needs_capabilities(sessions: Sessions, key: Key) -> bool:
 
 _MATCHED = re.compile(
     r"\bmatch (tag|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type"
-    r"|peer|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
+    r"|peer|neighbor|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
 )
 _ALL = 100
 """The probability of a condition that every route fulfills, and the local preference of a route that states none."""
@@ -395,7 +437,7 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
             return "the loopback has no address"
         if missing and _CONFIGURED.fullmatch(wanted) and statement.addresses:
             return "the switch has no such interface"
-        if imports and wanted in statement.ports and wanted not in around.ports:
+        if imports and "" not in around.ports and wanted not in around.ports:
             return "no session is over this port"
         return (
             "the switch has no such interface"
@@ -513,6 +555,7 @@ _EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
 RULES = (
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _closed_lists),
     SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _own_imports),
+    SwitchRule(REFUSED, POLICY, (Input.BGP, Input.LINKS), _foreign_exports),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),

@@ -5,6 +5,7 @@ Or that its system rejects for a misspelled word.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from fabricc.back.nos.unread_lines import (
     foreign_action,
     impossible_address,
     is_doubtful,
+    left_over_lines,
+    misplaced_lines,
     misspelled_words,
     unapplied_group,
     wrong_numbers,
@@ -417,6 +420,34 @@ def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
 
 
+def _open_ranges(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ranges outside of all subnets of a switch with sessions to others, of which it takes every route."""
+    stated = statement.facts_below(_LISTEN)
+    ranges = [path for path in stated if path.endswith("]") and "]/" not in path and path not in _EVERYONE]
+    if not ranges or not sessions_to_switches(statement, sessions):
+        return
+    subnets = [
+        net for texts in statement.addresses.values() for text in texts if (net := parse_network(text))
+    ]
+    for path in ranges:
+        listed = parse_network(first_key(path))
+        within = listed is None or any(
+            each.version == listed.version and listed.subnet_of(each)  # type: ignore[arg-type]
+            for each in subnets
+        )
+        guarded = any(each.startswith(f"{path}/") and _GUARD.search(each) for each in stated)
+        if not within and not guarded:
+            message = f"{statement.name} takes and announces every route, without a policy, on sessions from {listed}"
+            remedy = "Permit the intended prefixes on these sessions, in both directions."
+            yield finding_at(
+                REFUSED, statement.device, path, message, "unknown peer", Severity.WARNING, remedy
+            )
+
+
+_LISTEN = "bgp/listen["
+_GUARD = re.compile(r"\b(?:import|prefix_list_in|filter_in|distribute_in)\]|rcf in ")
+
+
 def _numbers_out_of_range(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report numbers that the system does not take, so that it rejects the line."""
     device = statement.device
@@ -425,6 +456,27 @@ def _numbers_out_of_range(statement: Statement, _: Sessions) -> Iterator[Finding
         message = f"{device.name}: the line is not read with {wrong}, as it would be with {right}"
         remedy, place = f"Write `{right}`, or another number in the range.", device.paths.get(file, file)
         yield Finding(UNREAD, message, place, line, "number out of range", Severity.WARNING, remedy)
+
+
+def _misplaced_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lines in a block that does not have them, and what a merge or a template left."""
+    device = statement.device
+    if not device.unknown:
+        return
+    for file, line, text in left_over_lines(device.files):
+        message = f"{device.name}: `{text[:_SHOWN]}` is left over from a merge or a template, and no line of a switch"
+        place, remedy = device.paths.get(file, file), "Resolve the conflict, or fill in the value."
+        yield Finding(UNREAD, message, place, line, "left over", Severity.WARNING, remedy)
+    unread = [each for each in device.unknown if each[:2] not in device.ignorable]
+    for file, line, block in misplaced_lines(device.system, device.files, unread):
+        kind = " ".join(block.split()[:-1])
+        message = f"{device.name}: the line belongs below `{kind}`, and is not read where it stands"
+        place, remedy = device.paths.get(file, file), f"Move it below `{kind}`, with its indentation."
+        yield Finding(UNREAD, message, place, line, "misplaced", Severity.WARNING, remedy)
+
+
+_SHOWN = 40
+"""Characters of a line in a message."""
 
 
 def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -495,6 +547,8 @@ RULES = (
     SwitchRule(MISSING, OTHER, (), _quiet_logs),
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
     SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
+    SwitchRule(UNREAD, OTHER, (), _misplaced_lines),
     SwitchRule(UNREAD, OTHER, (), _numbers_out_of_range),
     SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
+    SwitchRule(REFUSED, POLICY, (Input.BGP,), _open_ranges),
 )

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import network_of
 from fabricc.back.nos.defaults import only_reports
-from fabricc.back.nos.qos_defaults import class_of_unlisted, class_statement, drops_in_queue, states_dropping, unmarks_queue
+from fabricc.back.nos.qos_defaults import (
+    class_of_unlisted,
+    class_statement,
+    drops_in_queue,
+    states_dropping,
+    unmarks_queue,
+)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -72,8 +78,8 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         remedy = "Mark the queue from below the point at which the port pauses."
         dropping = [path for path in statement.facts_below("qos/") if states_dropping(path)]
         marks = (_BOUND, *(f"queue[{queue}]/{leaf}" for leaf in _MARKS), "pfc")
-        leaves = statement.ports[ports[0]]
-        early = [leaf for leaf in leaves if drops_in_queue(leaf, queue) or unmarks_queue(leaf, queue)]
+        first = statement.ports[ports[0]]
+        early = [leaf for leaf in first if drops_in_queue(leaf, queue) or unmarks_queue(leaf, queue)]
         own = [f"{PORT}{ports[0]}]/{leaf}" for leaf in (*early, *marks)]
         profiles = [
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")

@@ -21,7 +21,7 @@ from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, Swit
 from fabricc.rules.sessions import UPPER, sessions_to_switches
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from ipaddress import IPv4Network, IPv6Network
 
     from fabricc.facts.statement import Statement
@@ -345,13 +345,18 @@ _CONDITIONS = frozenset({
 """Words of a clause that does not decide about every route."""
 
 
+def _prefixes(texts: Iterable[str]) -> list[str]:
+    """Return the prefixes of entries of lists without the lengths that they permit."""
+    return [text.partition(" ")[0] for text in texts]
+
+
 def _strange_imports(fabric: Switches) -> Iterator[Report]:
     """Report imports from upper switches that permit prefixes of no other switch of the folder alone."""
     named = {
         parse_block(each)
         for mine in fabric.summaries.values()
         for _, _, texts in mine.accepts
-        for each in texts
+        for each in _prefixes(texts)
     }
     if fabric.planned or not named:
         return
@@ -363,18 +368,21 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
             theirs[name] |= {each.block for each in mine.of(name)}
     for name, summary in fabric.summaries.items():
         for policy, path, texts in summary.accepts:
-            blocks = [block for each in texts if (block := parse_block(each))]
+            prefixes = _prefixes(texts)
+            blocks = [block for each in prefixes if (block := parse_block(each))]
             others = (block for other, found in theirs.items() if other != name for block in found)
-            if any(fabric.owners(each.partition("/")[0]) for each in texts):
+            if any(fabric.owners(each.partition("/")[0]) for each in prefixes):
                 continue
+            exact = {
+                each for each, text in zip(blocks, texts, strict=False) if each.length and " " not in text
+            }
             if len(blocks) == len(texts) and not any(
-                each.family == other.family and (each.covers(other) or other.covers(each))
+                each.family == other.family
+                and (each == other if each in exact else each.covers(other) or other.covers(each))
                 for other in others
                 for each in blocks
             ):
-                message = (
-                    f"{name}: the import policy {policy} permits {texts[0]} alone, which no other switch has"
-                )
+                message = f"{name}: the import policy {policy} permits {prefixes[0]} alone, which no other switch has"
                 remedy = "Permit the prefixes of the fabric in the policy."
                 yield Report(REFUSED, name, (path,), message, "strange import", Severity.WARNING, remedy)
 

@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import route_blocks
 from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, most_paths
 from fabricc.back.nos.evpn_defaults import sends_route_targets
 from fabricc.back.nos.route_blocks import (
@@ -63,13 +64,18 @@ _SHUTDOWN = "65535:0"
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that a system which requires policies exchanges nothing over sessions without one (RFC 8212)."""
-    if statement.rest.get(_REQUIRED) != "true":
+    settings = statement.facts_below(route_blocks.MISSING_POLICY)
+    always = statement.rest.get(_REQUIRED) == "true"
+    if not always and not settings and not any("missing-policy" in each for each in statement.session_leaves):
         return
     for direction, effect in (("import", "accepts no route"), ("export", "announces no route")):
+        general = route_blocks.requires_policy(settings, direction)
         bare = [
             key
             for key, values in external_sessions(statement)
-            if values.get("families", "") and not has_policy(values, direction)
+            if values.get("families", "")
+            and not has_policy(values, direction)
+            and (always or general or route_blocks.requires_policy(values, direction))
         ]
         if bare:
             who = join_words([neighbor for _, neighbor in bare], 2)
@@ -85,12 +91,15 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 "bgp/asn"
             ):
                 paths = (_REQUIRED, *paths)  # the requirement that no session fulfills is stated
+            own = route_blocks.requires_policy(statement.sessions[bare[0]], direction)
+            if not always:
+                paths = (session_path(bare[0], own) if own else general, *paths)
             remedy = f"Set an {direction} policy on the session, or switch the requirement off."
             yield finding_at(
                 POLICY, statement.device, paths, message, f"no {direction} policy", remedy=remedy
             )
         start = "evpn/neighbor["
-        stated = statement.facts_below(start)
+        stated = statement.facts_below(start) if always else {}
         external = {neighbor for (vrf, neighbor), _ in external_sessions(statement) if not vrf}
         speaking = external.intersection(first_key(path) for path in stated)
         closed = sorted(each for each in speaking if f"{start}{each}]/{direction}" not in stated)

@@ -316,15 +316,21 @@ def _tunnel_source(statement: Statement) -> str:
 
 
 def _narrow_imports(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the policies of imports from upper switches whose permitting clauses all name their prefixes."""
+    """Yield the policies of imports from upper switches whose permitting clauses all name their prefixes.
+
+    Words after a prefix say that it stands for longer ones too.
+    """
     fars = (
         (values, statement.fars.get(sessions.near.get(key, "")))
         for key, values in external_sessions(statement)
     )
-    names = {
-        values.get("import") for values, far in fars if far is not None and far.known and far.tier in UPPER
-    }
-    for name in map(str, names - {None}):
+    joined = [values for values, far in fars if far is not None and far.known and far.tier in UPPER]
+    for name in map(str, {values.get("prefix_list_in") for values in joined} - {None}):
+        listed = statement.facts_below(f"prefix_list[{name}]/")
+        permitted = tuple(str(value) for value in listed.values() if not str(value).startswith("deny"))
+        if permitted:
+            yield name, next(iter(listed)), permitted
+    for name in map(str, {values.get("import") for values in joined} - {None}):
         prefixes: list[str] = []
         clauses = statement.facts_below(f"route_map[{name}]/")
         if accepts_by_default(statement.device.system) and "deny" not in clauses.values():
@@ -332,12 +338,19 @@ def _narrow_imports(statement: Statement, sessions: Sessions) -> Iterator[tuple[
         for value in map(str, clauses.values()):
             if value.startswith("permit"):
                 lists = _OF_LIST.findall(value)
+                longer = "prefix-list-filter" in value
                 found = [
-                    str(entry).split()[0]
+                    f"{entry} or longer" if longer else str(entry)
                     for each in lists
                     for entry in statement.facts_below(f"prefix_list[{each}]/").values()
                     if not str(entry).startswith("deny")
-                ] + _OF_CLAUSE.findall(value)
+                ] + [each.removesuffix(" exact") for each in _OF_CLAUSE.findall(value)]
+                found += [
+                    f"{text.removeprefix('permit ')} or longer"
+                    for each in _OF_ACCESS.findall(value)
+                    for text in map(str, statement.facts_below(f"access_list[{each}]/").values())
+                    if text.startswith("permit") and "/" in text
+                ]
                 if not found:
                     break
                 prefixes += found
@@ -347,7 +360,8 @@ def _narrow_imports(statement: Statement, sessions: Sessions) -> Iterator[tuple[
 
 
 _OF_LIST = re.compile(r"(?:prefix_list|match prefix-list-filter) (\S+)")
-_OF_CLAUSE = re.compile(r"match route-filter (\S+)")
+_OF_ACCESS = re.compile(r"match ip address access-list (\S+)")
+_OF_CLAUSE = re.compile(r"match route-filter (\S+(?: \S+)?)")
 
 
 STATICS = ("bgp/redistribute_static", "bgp/redistribute[static]")

@@ -355,7 +355,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
     by_other = statement.has_link_state  # which may serve the links instead
     for each in found:
-        if each.is_bgp and (by_other or not serves):
+        if each.is_bgp and (by_other or (not serves and each.is_group)):
             continue
         if not _is_missed(statement, sessions, each):
             continue
@@ -398,6 +398,7 @@ def _is_used(statement: Statement, name: str) -> bool:
     used = [values.get(leaf) for values in statement.sessions.values() for leaf in ("import", "export")]
     used += [values.get(leaf) for values in statement.ports.values() for leaf in _PORTS]
     used += statement.facts_below("platform/filter_input[").values()
+    used += statement.facts_below("route_map[").values()  # a policy is a condition of another one
     return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
 
 

@@ -24,6 +24,11 @@ UNSAFE_LINES = {
     "system services ftp": "FTP",
     "username admin privilege 15 role network-admin secret 0 admin": "password",
     "username eve password 0 eve role network-admin": "password",
+    "username arista privilege 15 secret arista": "password",
+    "snmp community <hidden> authorization read-write": "SNMP community",
+    "snmp client-list ALL 0.0.0.0/0": "SNMP clients",
+    "system root-authentication plain-text-password-value <hidden>": "password",
+    "system services extension-service request-response grpc skip-authentication": "gRPC",
 }
 SAFE_LINES = (
     "snmp-server community 5ecret rw", "no snmp-server community public ro", "protocol https", "no protocol http",

@@ -134,6 +134,15 @@ def audit_texts(texts: dict[str, str], system: str = "eos") -> dict[tuple[str, s
         (EVPN, "      network 10.255.1.0/32\n", "", "FAB9676", "network 10.255.0.0/32"),
         (EVPN, "router bgp", "ip route 10.255.0.1/32 192.0.2.9\nrouter bgp", "FAB9680",
          "ip route 10.255.0.1/32 192.0.2.9"),
+        (EVPN, "router bgp", "neighbor 10.0.0.1 bfd\nrouter bgp", "FAB9060", "neighbor 10.0.0.1 bfd"),
+        (EVPN, "router bgp", "<<<<<<< HEAD\nrouter bgp", "FAB9060", "<<<<<<< HEAD"),
+        (EVPN, "hostname left", "hostname left\nip name-server vrf {{ vrf }} 192.0.2.1", "FAB9060",
+         "ip name-server vrf {{ vrf }} 192.0.2.1"),
+        (EVPN, "   router-id", "   bgp missing-policy direction out action deny\n   router-id", "FAB9664",
+         "bgp missing-policy direction out action deny"),
+        (EVPN, "   router-id", "   neighbor DYN peer group\n   bgp listen range 198.51.100.0/24 peer-group DYN"
+         " remote-as 64999\n   router-id", "FAB9664",
+         "bgp listen range 198.51.100.0/24 peer-group DYN remote-as 64999"),
     ],
 )  # fmt: skip
 def test_a_fault_of_one_switch_is_found_at_its_line(

@@ -309,7 +309,10 @@ def ending_limit(values: Mapping[str, Value]) -> int | None:
     stated = values.get("maximum_prefixes")
     if isinstance(stated, int):
         return stated
-    if not any(map(_TEARDOWN.fullmatch, values)):
+    ends = (
+        leaf.endswith("prefix-limit]") and str(value).startswith("teardown") for leaf, value in values.items()
+    )
+    if not any(map(_TEARDOWN.fullmatch, values)) and not any(ends):
         return None
     accepted = next((value for leaf, value in values.items() if _ACCEPTED.fullmatch(leaf)), "")
     limits = (str(each).partition(" ")[0] for each in (stated, accepted))

@@ -235,6 +235,7 @@ def _negated_command(text: str) -> str:
 
 _DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
 _SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
+_GROUP_OF_SESSIONS = re.compile(r"protocols bgp group \S+")
 _PORT_STATEMENT = re.compile(
     r"(?:class-of-service )?interfaces (?!lo0\b|interface-range\b)(\S*\d\S*)(?: .*)?"
 )
@@ -274,6 +275,11 @@ class Inactive(NamedTuple):
     def is_bgp(self) -> bool:
         """Whether it is about BGP."""
         return self.words.startswith("protocols bgp")
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a whole group of sessions."""
+        return _GROUP_OF_SESSIONS.fullmatch(self.words) is not None
 
     @property
     def defined(self) -> str:

@@ -339,9 +339,11 @@ def _parse_rule(text: str) -> _Rule | None:
 
 def _is_single_address(words: list[str]) -> bool:
     """Return whether words are an address and nothing else, as in a list for IPv4 of sources alone."""
-    return _starts_address(words[0]) and words[0][0] != ":" and not [
-        each for each in _take_address(words)[1] if each not in _QUIET
-    ]
+    return (
+        _starts_address(words[0])
+        and words[0][0] != ":"
+        and not [each for each in _take_address(words)[1] if each not in _QUIET]
+    )
 
 
 def _starts_address(word: str) -> bool:
@@ -438,6 +440,10 @@ def _parse_keyed(words: list[str]) -> _Rule:
             key, name = _KEYS[word], word
             conditional = conditional or key == "other"
             other = other or word == "other"
+        elif word == "protocol-except":
+            key = name = word
+        elif key == "protocol-except":
+            protocols |= {"tcp", "udp"} - {_PROTOCOLS.get(word, word)}
         elif name in _SOURCE_PORTS and (span := _parse_span(word)):
             from_ports.append(span)
         elif name == "dscp" and (found := _parse_points([word])):

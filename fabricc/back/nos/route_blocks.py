@@ -27,8 +27,11 @@ AVOIDED = ("graceful-shutdown", "65535:0", "blackhole", "65535:666")
 
 HIDING = ("no-advertise", "65535:65282", "no-export", "65535:65281", "local-AS", "local-as", "65535:65283")
 """Communities by which the receivers of a route keep it to themselves, or to their own AS (RFC 1997)."""
-_UNINSTALLED = re.compile(r"\bset (?:table \d+|distance 255)\b")
-"""What a clause sets so that no route that it permits is in the table of the switch (FRR user guide, "Route Maps")."""
+_UNINSTALLED = re.compile(r"\bset (?:table \d+|distance 255|next-hop (?:discard|reject)|no-install-to-fib)\b")
+"""What a clause sets so that no route that it permits is in the table of the switch, or leads anywhere.
+
+Sources: FRR user guide, "Route Maps"; Junos routing policies user guide, "Actions in Routing Policy Terms".
+"""
 
 
 def uninstalling_words(clause: str) -> str:
@@ -211,3 +214,21 @@ def targets_of_policy(
 
 
 _TARGET = "target:"
+
+
+_MISSING = re.compile(
+    r"(?:bgp/)?setting\[(?:bgp )?missing-policy (?:.* )?direction (in|out) action (deny|deny-in-out)\]"
+)
+_DIRECTIONS = {"import": "in", "export": "out"}
+MISSING_POLICY = "bgp/setting[bgp missing-policy "
+"""What the facts begin with by which sessions of EOS without a policy exchange nothing."""
+
+
+def requires_policy(paths: Iterable[str], direction: str) -> str:
+    """Return the fact by which sessions without a policy in a direction exchange nothing there, "" for none (EOS)."""
+    found = (
+        (path, match) for path in paths if "missing-policy" in path and (match := _MISSING.fullmatch(path))
+    )
+    return next(
+        (path for path, match in found if match[1] == _DIRECTIONS[direction] or "-in-" in match[2]), ""
+    )

@@ -149,11 +149,17 @@ class UnsafeLine(NamedTuple):
 _UNSAFE_LINES = (
     (re.compile(r"snmp\S*\b.*\bcommunity \"?(public|private)\b.*"), "answers SNMP with the community {0}",
      "SNMP community"),
-    (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW"), "lets whoever has an SNMP community change settings",
-     "SNMP community"),
+    (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW|snmp community \S+ authorization read-write"),
+     "lets whoever has an SNMP community change settings", "SNMP community"),
     (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http(?: .*)?"
                 r"|system services (?:rest http|xnm-clear-text)(?: .*)?"),
      "accepts HTTP, which sends passwords in the clear", "HTTP"),
+    (re.compile(r"snmp (?:community \S+ clients|client-list \S+) (?:0\.0\.0\.0/0|::/0)"),
+     "answers SNMP of every address", "SNMP clients"),
+    (re.compile(r"system (?:root-authentication|login user \S+ authentication) plain-text-password-value \S+"),
+     "has a password in the clear", "password"),
+    (re.compile(r"system services extension-service request-response grpc skip-authentication"),
+     "accepts gRPC without a check of who asks", "gRPC"),
     (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"
                 r"|system services (?:tftp-server|finger|telnet)(?: .*)?"),
      "accepts FTP, Telnet, remote shells or the like, which send passwords in the clear", "FTP"),
@@ -162,7 +168,7 @@ _UNSAFE_LINES = (
      "accepts gRPC without encryption, which sends passwords in the clear", "gRPC"),
     (re.compile(r"system login user (\S+) authentication encrypted-password"), "has the account {0} without a password",
      "password"),
-    (re.compile(r"username (\S+) .*\b(?:secret|password) 0 (?:\1|admin|password|cisco|arista|juniper)\b.*"),
+    (re.compile(r"username (\S+) .*\b(?:secret|password) (?:0 )?(?:\1|admin|password|cisco|arista|juniper)\b.*"),
      "has the account {0} with a password that everyone tries first", "password"),
     (re.compile(r"(?:nv set system ssh-server )?permit-root-login:? '?(?:enabled|yes|on)'?"),
      "lets root log in over SSH", "root"),

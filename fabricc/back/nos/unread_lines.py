@@ -250,6 +250,50 @@ def _replaced_word(
     return None
 
 
+def misplaced_lines(
+    system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield file and number of lines that a row reads in another block of the device, and the line that opens this."""
+    unread = {(file, line): text for file, line, text in unknown} if system in _INDENTED else {}
+    for file, line in islice(unread, _MOST_TRIED):
+        lines = files.get(file, "").split("\n")
+        above = _lines_above(lines[:line]) if len(lines) >= line else []
+        if any((file, at) in unread for at in above):
+            continue
+        opening = lines[above[0] - 1] if above else ""
+        tried = dict[str, None]()
+        for each in lines:
+            if (head := _HEAD.match(each)) and not opening.startswith(head[1]):
+                tried.setdefault(_DIGITS.sub("1", each) if head[1] == "interface" else each.strip())
+        text = lines[line - 1].strip()
+        found = next((each for each in tried if _is_strictly_read(system, each, text)), "")
+        if found and not _is_strictly_read(system, _joined(lines, above), text):
+            yield file, line, found
+
+
+_HEAD = re.compile(r"(router bgp|router ospf|router isis|interface) ?\S.*")
+
+
+@lru_cache(1 << 12)
+def _is_strictly_read(system: str, block: str, text: str) -> bool:
+    """Return whether a row that names each word matches a line in a block."""
+    return _is_read(_row_readers(system)[1], (block,), text.split())
+
+
+_LEFT_OVER = re.compile(
+    r"^\s*(?:<{7}|>{7}|={7})(?: .*)?$|^(?!\s*(?:[!#/]|description|banner)).*(?:\{\{.*\}\}|\{%.*%\})",
+    re.MULTILINE,
+)
+
+
+def left_over_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield file, number and text of marks of a merge with conflicts, and of variables that no template filled in."""
+    for file, text in files.items():
+        if "<<<" in text or ">>>" in text or "{{" in text or "{%" in text:
+            for match in _LEFT_OVER.finditer(text):
+                yield file, text.count("\n", 0, match.start()) + 1, match[0].strip()
+
+
 _NUMBER = re.compile(r"(?<![\w.:-])\d{2,9}(?![\w.:/-])|(?<=/)\d{2,3}(?= |$)")
 _DIGITS = re.compile(r"\d+")
 _LARGE, _LARGER = 4, "1500"

@@ -12,6 +12,7 @@ from fabricc.back.reading import Block, Document, Each, Entry, Row, Scope, Silen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabricc.fabric.facts import Value
 
 _ENTRIES = (
     Entry("<integer> <permit|deny> <rest>", "entries", lambda _number, action, entry: f"{action} {entry}"),
@@ -102,21 +103,26 @@ def _community_numbers(communities: str) -> str:
 
 
 def _put_filter(document: Document, name: str, rules: Scope) -> None:
-    """State the entries of a list that filters packets."""
-    stored = [(line, number, text) for number, (text, line) in (rules.table("entries") | rules.table("rules")).items()]
-    stored += [(line, number, f"permit {net}") for number, (net, line) in rules.table("networks").items()]
-    stored += [(line, None, f"{action} {entry}") for entry, (action, line) in rules.table("unnumbered").items()]
+    """State the entries of a list that filters packets; one without a number follows those that are there."""
+    numbered = rules.table("entries") | rules.table("rules")
+    stored: list[tuple[int, Value | None, str]] = [
+        (line, at, str(text)) for at, (text, line) in numbered.items()
+    ]
+    stored += [(line, at, f"permit {net}") for at, (net, line) in rules.table("networks").items()]
+    stored += [(line, None, f"{how} {text}") for text, (how, line) in rules.table("unnumbered").items()]
     if "nobody" in rules.values:
-        stored.append((rules.values["nobody"][1], 10, "deny any"))
+        stored.append((rules.values["nobody"][1], _STEP, "deny any"))
     last, placed = 0, list[tuple[int, int, str]]()
     for line, number, text in sorted(stored, key=lambda each: each[0]):
-        place = number if isinstance(number, int) else last + 10  # one without a number follows those that are there
+        place = number if isinstance(number, int) else last + _STEP
         last = max(last, place)
-        placed.append((place, line, _ip_rule(str(text))))
+        placed.append((place, line, _ip_rule(text)))
     for at, (_, line, text) in enumerate(sorted(placed)):
         document.put(f"access_list[{name}]/{at}", text, line)
 
 
+_STEP = 10
+"""By how much the number of a rule without one exceeds the last one (EOS user manual, "ACLs and Route Maps")."""
 _OF_FRAMES = re.compile(r"(permit|deny) any any(?: (?:ip|0x0?800))?")
 
 

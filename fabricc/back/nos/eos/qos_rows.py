@@ -161,8 +161,10 @@ def put_lost_pausing(document: Document, port: str, block: Scope, profile: Value
         paused = part.table("no_drop")
         if paused and not is_pausing(part) and not is_pausing(other):
             line = part.values.get("pfc off", ("", 0))[1] or max(line for _, line in paused.values())
-            document.put(f"unread[no-drop priorities of {name}]", "`priority-flow-control on` is missing", line)
-        elif is_pausing(part) and not paused and not other.table("no_drop") and not part.table("drop"):
+            document.put(
+                f"unread[no-drop priorities of {name}]", "`priority-flow-control on` is missing", line
+            )
+        elif is_pausing(part) and not paused and not other.table("no_drop"):
             line = max([part.values["pfc"][1], *(line for _, line in part.table("not paused").values())])
             document.put(f"unread[PFC of {name}]", "no priority is `no-drop`", line)
 

@@ -323,7 +323,7 @@ ROWS: Sequence[Row] = (
     Fact("vrf instance MGMT", "platform/management_vrf", words.MANAGEMENT_VRF),
     Block("management ssh", "", (
         Keep(f"ip access-group <word> {_VRF} in", "access ssh"),
-        Keep("ip access-group <word> in", "access ssh/default"),
+        Keep("ip access-group <word> [vrf default] in", "access ssh/default"),
         Keep("ipv6 access-group <word> in", "access ssh/ipv6"),
         Fact("shutdown", "management/ssh[default]", "off"),
         Fact("no shutdown", "management/ssh[default]", "on"),

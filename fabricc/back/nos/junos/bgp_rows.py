@@ -269,7 +269,12 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         document.put_kept(f"platform/bgp_group[{name}]/ttl", group.values, "ttl")
         document.put_kept(f"platform/bgp_group[{name}]/type", own.values, "type")
         for network, (_, line) in own.table("allowed").items():
-            document.put(f"bgp/listen[{network}]", str(name), line)
+            for each in ("0.0.0.0/0", "::/0") if network == "all" else (network,):
+                document.put(f"bgp/listen[{each}]", str(name), line)
+                for way in ("import", "export"):
+                    if chain := group.table(way):
+                        names, at = _policy_chain(chain)
+                        document.put(f"bgp/listen[{each}]/setting[{way}]", " ".join(names), at)
         secure = secure and group.values.get("ttl", _NONE)[0] == ONE_HOP_TTL
         for bfd in group.each("bfd").values():
             put_refused(

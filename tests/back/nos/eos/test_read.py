@@ -315,6 +315,27 @@ def test_a_prefix_list_may_stand_on_single_lines() -> None:
     assert read(block)["prefix_list[A]/0"] == "10.0.0.0/16 ge 17"
 
 
+def test_a_rule_without_a_number_follows_those_above_it() -> None:
+    text = "ip access-list A\n   deny udp any any eq 4791\n   100 permit ip any any\n   remark last\n   deny ip any any\n"
+    facts = read(text)
+    rules = ["deny udp any any eq 4791", "permit ip any any", "deny ip any any"]
+    assert [facts[f"access_list[A]/{at}"] for at in range(3)] == rules
+
+
+@pytest.mark.parametrize(
+    ("lines", "paused"),
+    [
+        ("priority-flow-control on\n   priority-flow-control priority 3 no-drop", "3"),
+        ("priority-flow-control on\n   priority-flow-control priority 3 no-drop\n   no priority-flow-control", None),
+        ("no priority-flow-control\n   priority-flow-control priority 3 no-drop\n   priority-flow-control on", "3"),
+    ],
+)
+def test_the_later_of_two_lines_about_pausing_counts(lines: str, paused: str | None) -> None:
+    facts = read(f"interface Ethernet1\n   {lines}\n")
+    assert facts.get("interface[Ethernet1]/pfc") == paused
+    assert any(path.startswith("unread[no-drop") for path in facts) == (paused is None)
+
+
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
     text = "hostname a\nip http client source\n!\nrouter frob 1\n   max-lsa 12000\nbanner motd\nhello there\nEOF\n"
     assert EOS.read({FILE: text}).unknown == [

@@ -81,8 +81,8 @@ _COMMON: Sequence[Row] = (
         "priority-flow-control pause watchdog ...", "qos random-detect <rest>", "qos rewrite <rest>",
     )),
     *default_rows((
-        "priority-flow-control pause watchdog", "priority-flow-control pause watchdog <rest>", "dcbx mode", "shape rate",
-        "qos cos", "qos dscp", "flowcontrol <rest>",
+        "priority-flow-control pause watchdog", "priority-flow-control pause watchdog <rest>", "dcbx mode",
+        "shape rate", "qos cos", "qos dscp", "flowcontrol <rest>",
     )),
     Silent("default qos trust"),
     Block("mc-tx-queue <integer>", "", (
