@@ -316,7 +316,7 @@ def test_a_prefix_list_may_stand_on_single_lines() -> None:
 
 
 def test_a_rule_without_a_number_follows_those_above_it() -> None:
-    text = "ip access-list A\n   deny udp any any eq 4791\n   100 permit ip any any\n   remark last\n   deny ip any any\n"
+    text = "ip access-list A\n   deny udp any any eq 4791\n   100 permit ip any any\n   deny ip any any\n"
     facts = read(text)
     rules = ["deny udp any any eq 4791", "permit ip any any", "deny ip any any"]
     assert [facts[f"access_list[A]/{at}"] for at in range(3)] == rules
@@ -326,8 +326,14 @@ def test_a_rule_without_a_number_follows_those_above_it() -> None:
     ("lines", "paused"),
     [
         ("priority-flow-control on\n   priority-flow-control priority 3 no-drop", "3"),
-        ("priority-flow-control on\n   priority-flow-control priority 3 no-drop\n   no priority-flow-control", None),
-        ("no priority-flow-control\n   priority-flow-control priority 3 no-drop\n   priority-flow-control on", "3"),
+        (
+            "priority-flow-control on\n   priority-flow-control priority 3 no-drop\n   no priority-flow-control",
+            None,
+        ),
+        (
+            "no priority-flow-control\n   priority-flow-control priority 3 no-drop\n   priority-flow-control on",
+            "3",
+        ),
     ],
 )
 def test_the_later_of_two_lines_about_pausing_counts(lines: str, paused: str | None) -> None:
