@@ -22,7 +22,6 @@ DROPPED = {
     ("accept protocol 89", "discard protocol 17", "accept"): {"BFD", "RoCE"},
     ("permit tcp any any established", "deny ip any any"): {"BFD", "RoCE"},
     ("deny udp any any dscp 1", "permit ip any any"): set(),
-    ("deny udp 0.0.0.0 255.255.255.255 any eq 4791", "permit ip any any"): {"RoCE"},
     ("deny tcp any any eq ssh telnet bgp", "permit ip any any"): {"BGP"},
     ("discard protocol-except icmp", "accept"): {"BGP", "BFD", "RoCE"},
     ("deny any",): {"BGP", "BFD", "RoCE"},
