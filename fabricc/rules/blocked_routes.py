@@ -331,6 +331,12 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         )
         remedy, path = "Enable the sessions.", session_path(closed[0], "enabled")
         yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
+    lone = [key for key in closed if not key[0] and not is_address(key[1]) and not statement.fars]
+    if lone and len(closed) < len(statement.sessions):
+        who = join_words([neighbor for _, neighbor in lone], 2)
+        message = f"{statement.name}: shut session with {who}: no path there is used"
+        remedy, path = "Enable the session.", session_path(lone[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
     bare = [
         (key, leaf)
         for key, values in sessions_to_switches(statement, sessions)

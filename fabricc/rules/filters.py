@@ -103,7 +103,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
                 for port in ports
                 if (over_links[service] if port in links else others).intersection(statement.chain(port))
             ]
-            hit = hit or (ports if alone else [])
+            hit = hit or [port for port in ports if alone and port not in statement.fars]
             if not hit:
                 continue
             which = f"rule {number + 1}" if number >= 0 else "the end"

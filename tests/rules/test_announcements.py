@@ -127,6 +127,9 @@ IN_BARE_FABRICS = {
                  "  neighbor 192.0.2.1 activate\n  neighbor 192.0.2.1 route-map ANY in\n"
                  "  neighbor 192.0.2.1 prefix-list NO out\n",
                  "ip prefix-list NO deny any\nroute-map ANY permit 10\n", "takes every route by ANY"),
+    "a shut session": ("leaf1", " neighbor swp1 shutdown\n", "", "", "shut session with swp1"),
+    "an unknown condition": ("leaf1", "", "  neighbor ISL route-map T in\n",
+                             "route-map T permit 10\n match intf-name swp1\n", "no condition is called intf-name"),
     "no log": ("leaf1", "", "", "no log syslog\n", "its log server gets nothing"),
     "drain": ("leaf1", " neighbor ISL graceful-shutdown\n", "", "", "is in graceful shutdown"),
 }  # fmt: skip

@@ -238,6 +238,8 @@ LINES = {
         "\nsnmp-server community s3cret use-ipv4acl ALL\nip access-list ALL\n  permit ip any any\nline vty",
         "permit ip any any",
     ),
+    "a short key": (r"\nline vty", "\nssh key rsa 768\nline vty", "ssh key rsa 768"),
+    "HTTP": (r"\nline vty", "\nfeature http-server\nline vty", "feature http-server"),
     "no SSH": (r"\nline vty", "\nno feature ssh\nline vty", "no feature ssh"),
     "packets that are routed nowhere": (
         r"10.0.1.1/31\n",

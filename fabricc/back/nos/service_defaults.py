@@ -114,6 +114,7 @@ def may_use_management(text: str) -> bool:
     return text.strip().startswith("logging server ")
 
 
+_CLEAR = tuple(f"system/feature[{name}-server]" for name in ("http", "ftp", "tftp"))
 _NO_AUTHENTICATION = re.compile(r"management/aaa(?:\[|/)authentication login (?:default|console)\]?")
 
 
@@ -124,6 +125,8 @@ def opens_logins(path: str, value: object) -> str:
     """
     if path.startswith("management/snmp_group[") and "noauth" in str(value).split()[:1]:
         return "answers SNMPv3 without a check of who asks"
+    if path in _CLEAR and value == "on":
+        return "accepts HTTP or FTP, which send passwords in the clear"
     none = _NO_AUTHENTICATION.fullmatch(path) and "none" in str(value).split()
     return "lets people log in without a password where no server answers" if none else ""
 
@@ -163,6 +166,8 @@ _UNSAFE_LINES = (
     (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"
                 r"|system services (?:tftp-server|finger|telnet)(?: .*)?"),
      "accepts FTP, Telnet, remote shells or the like, which send passwords in the clear", "FTP"),
+    (re.compile(r"ssh key rsa (\d{1,3}|1[0-9]{3})(?: .*)?"), "has a key of {0} bits for SSH, which are too few",
+     "SSH"),
     (re.compile(r"system services ssh protocol-version v1"), "accepts version 1 of SSH, which is broken", "SSH"),
     (re.compile(r"system services extension-service request-response grpc clear-text(?: .*)?"),
      "accepts gRPC without encryption, which sends passwords in the clear", "gRPC"),

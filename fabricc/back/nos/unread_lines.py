@@ -479,6 +479,11 @@ _LONGEST = 32
 """Letters of a word up to which it is compared."""
 
 
+def is_known_word(reader: Reader, word: str) -> bool:
+    """Return whether some row of a reader has a word."""
+    return word in _read_words(reader)
+
+
 def is_read_in(reader: Reader, block: str, text: str) -> bool:
     """Return whether a row of a reader matches a line in a block, which the lines of a text open."""
     return _is_read((reader,), (block,), text.split())

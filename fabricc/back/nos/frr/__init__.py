@@ -19,7 +19,7 @@ from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, po
 from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
-from fabricc.back.nos.unread_lines import find_misspellings, is_read_in
+from fabricc.back.nos.unread_lines import find_misspellings, is_known_word, is_read_in
 from fabricc.back.reading import Reader
 from fabricc.back.reading.reader import recognized_lines
 from fabricc.back.reading.tree import assignments
@@ -202,6 +202,14 @@ def _state_misspelled(reading: Reading, file: str, reader: Reader, blocks: tuple
     """State lines that the daemon of a file refuses for a word that it does not know."""
     for line, word, meant in find_misspellings(reader, blocks, file, reading.unknown):
         reading.put(f"unread[line {line}]", f"the word {word} is not known, {meant} is", file, line)
+    for name, line, text in reading.unknown:
+        match = _CONDITION.fullmatch(text) if name == file else None
+        if match and not is_known_word(reader, match[1]):
+            reading.put(f"unread[line {line}]", f"no condition is called {match[1]}", file, line)
+
+
+_CONDITION = re.compile(r"match ([a-z][a-z-]+)(?: .*)?")
+"""A condition of a route map, without which its clause is about every route."""
 
 
 _OF_BGP = re.compile(r"neighbor \S+ .*|address-family (?:ipv4|ipv6|l2vpn) .*")
