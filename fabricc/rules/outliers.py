@@ -1,7 +1,4 @@
-"""Find devices and ports whose values differ from those of nearly all similar ones; see `consensus`.
-
-Also addresses that one thing of a kind has and another one must not have: loopbacks of ports, gateways of two racks.
-"""
+"""Find devices and ports whose values differ from those of nearly all similar ones; see `consensus`."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import qos_defaults
-from fabricc.back.nos.ports import PortKind, cached_parser
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -20,15 +16,13 @@ from fabricc.proof.compare import Finding
 from fabricc.rules import consensus
 from fabricc.rules.findings import fact_beside, finding_at, line_of, nearest_shared_fact
 from fabricc.rules.next_hops import parse_addresses
-from fabricc.rules.overlaps import OVERLAP
-from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.rule import ADDRESSES, SwitchRule
 from fabricc.rules.segments import SEGMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.rules.records import Subnet
     from fabricc.rules.sessions import Sessions
 
 UNLIKE = "FAB9610"
@@ -278,46 +272,6 @@ def _path_words(path: str) -> str:
     return path.translate(_SPELLED)
 
 
-def _shared_loopback(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a loopback with the address of a port; one of a port without a subnet is that of an unnumbered link."""
-    for path in ("loopback/ipv4", "loopback/ipv6"):
-        own = str(statement.rest.get(path, "")).partition("/")[0]
-        for port, texts in statement.addresses.items() if own else ():
-            if any(text.startswith(f"{own}/") and not text.endswith(_WHOLE) for text in texts):
-                message = f"{statement.name}: the loopback has {own}, the address of {port}"
-                remedy = "Give the loopback an address of its own."
-                yield finding_at(
-                    OVERLAP, statement.device, path, message, "loopback of port", Severity.WARNING, remedy
-                )
-
-
-_WHOLE = ("/32", "/128")
-_LINK_BITS = 3
-"""Bits of the host part of the longest subnets that are no links."""
-
-
-def _repeated_gateways(fabric: Switches) -> Iterator[Report]:
-    """Report one gateway on several switches that share no VLAN, where that VLAN of others has subnets of their own."""
-    placed: defaultdict[str, defaultdict[str, list[Subnet]]] = defaultdict(lambda: defaultdict(list))
-    for name, subnets in fabric.subnets().items() if not fabric.planned else ():
-        summary = fabric.summaries.get(name)
-        if summary is None or summary.vtep or summary.overlay or summary.pair or summary.segments:
-            continue
-        for each in subnets.of(name):
-            virtual = cached_parser(summary.system)(each.port).kind is PortKind.VIRTUAL
-            if virtual and each.block.length < each.block.bits - _LINK_BITS:
-                placed[f"{each.vrf} {each.port}"][each.text].append(each)
-    for by_text in placed.values():
-        shared = [found for found in by_text.values() if len(found) > 1]
-        if len(shared) != 1 or len(by_text) == 1:
-            continue
-        for each in shared[0]:
-            others = join_words([other.device for other in shared[0] if other.device != each.device], 2)
-            message = f"{each.device} {each.port} has {each.text} of {others}: both announce the same hosts"
-            remedy = "Give each switch a subnet of its own, or join the VLANs by VXLAN."
-            yield Report(OVERLAP, each.device, each.paths, message, "gateway", Severity.WARNING, remedy)
-
-
 def _lone_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a port for RDMA in another routing instance than all other ports that lead to the same host."""
     hosts: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -345,8 +299,4 @@ _ALIKE = 3
 """Ports to a host in one routing instance from which a single other one is odd."""
 
 
-RULES = (
-    SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),
-    SwitchRule(OVERLAP, ADDRESSES, (), _shared_loopback),
-    FabricRule(OVERLAP, ADDRESSES, (), _repeated_gateways),
-)
+RULES = (SwitchRule(SEGMENT, ADDRESSES, (), _lone_instances),)

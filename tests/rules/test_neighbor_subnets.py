@@ -10,7 +10,7 @@ from fabricc.audit.gather import gather_devices
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Place, Tier, read_statement
 from fabricc.interface import audit_folder, build, check, diff
-from fabricc.rules.overlaps import OFF_LINK
+from fabricc.rules.neighbor_subnets import OFF_LINK
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
 from tests.rules.test_verbs import SPEC

@@ -156,3 +156,24 @@ def test_a_segment_of_several_switches_is_in_order(tmp_path: Path) -> None:
     write(tmp_path, "eos", "lf1", "10.66.11.1/31", "10.66.20.1/24")
     write(tmp_path, "eos", "lf2", "10.66.11.0/31", "10.66.20.2/24")
     assert findings_of(tmp_path) == []
+
+
+def test_a_loopback_with_the_address_of_a_port_is_reported(tmp_path: Path) -> None:
+    shared = "interface Loopback0\n   ip address 10.66.20.1/32\n"
+    write(tmp_path, "eos", "lf1", "10.66.11.1/31", "10.66.20.1/24", shared)
+    assert [each.message for each in findings_of(tmp_path)] == [
+        "lf1: the loopback has 10.66.20.1, the address of Ethernet2"
+    ]
+
+
+def test_a_gateway_of_two_racks_is_reported_where_other_racks_have_subnets_of_their_own(
+    tmp_path: Path,
+) -> None:
+    for number, subnet in ((1, 1), (2, 1), (3, 3)):
+        more = f"interface Vlan10\n   ip address 10.77.{subnet}.1/24\n"
+        first, second = f"10.66.{number}.0/31", f"10.67.{number}.0/31"
+        write(tmp_path, "eos", f"lf{number}", first, second, more)
+    assert {each.message for each in findings_of(tmp_path)} == {
+        "lf1 Vlan10 has 10.77.1.1/24 of lf2: both announce the same hosts",
+        "lf2 Vlan10 has 10.77.1.1/24 of lf1: both announce the same hosts",
+    }
