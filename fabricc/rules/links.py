@@ -13,7 +13,7 @@ from functools import lru_cache
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.defaults import certain_default_mtu, ospf_defaults
+from fabricc.back.nos.defaults import certain_default_mtu, negotiates, ospf_defaults
 from fabricc.back.nos.harmful_settings import guard_of, states_guards
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
@@ -137,7 +137,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         mtu=_mtu_of(statement, port),
         speed_gbps=value_of("speed_gbps"),
         fec=value_of("fec"),
-        autoneg=value_of("autoneg"),
+        autoneg=value_of("autoneg") or negotiates(statement.device.system),
         pfc=(str(pfc) if lossless else "none") if pfc is not None or states_qos else None,
         trust=value_of("trust") if states_qos and not host else None,
         marked=",".join(map(str, marked)) or "none" if lossless and not host else None,
@@ -321,6 +321,8 @@ def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Sid
         name.startswith(_LINK_STATE) and name in _NAMES
     ):  # one end has the default, the other its own statement
         nothing = _states_default(a, name) and not _states_default(b, name)
+    if name == "autoneg":  # of two, the one that negotiates
+        nothing = getattr(b.values, name) in ("on", "true")
     if name == "guard":  # what has to be stated is the odd one
         nothing = getattr(a.values, name) == "none"
     if name == "cable":  # too little headroom drops packets

@@ -85,6 +85,14 @@ def exports_connected(system: str) -> bool:
     return system == "junos"
 
 
+def negotiates(system: str) -> str | None:
+    """Return whether a port without a statement negotiates, None if that depends on the platform.
+
+    SONiC sets nothing then (sonic-swss, portsorch.cpp), and ports of switches are without it (SAI, saiport.h).
+    """
+    return "off" if system == "sonic" else None
+
+
 def may_announce_loopback(system: str) -> bool:
     """Return whether a system announces its loopback by itself, depending on its files."""
     return system == "sonic"

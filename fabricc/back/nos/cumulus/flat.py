@@ -9,6 +9,7 @@ them.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -192,6 +193,13 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
     for key in ("setting[up]", "setting[post-up]"):
         if key in values and _TAKES_DOWN.search(str(values[key][0]).replace("$IFACE", name)):
             document.put(paths["enabled"], "false", values[key][1])
+    for key in ("setting[up]", "setting[post-up]"):
+        command = _ROUTE.search(str(values[key][0])) if key in values and "vrf" not in values else None
+        if command and not _OTHER_TABLE.search(command.string):
+            drop, prefix, hop = command.groups()
+            prefix = ("::/0" if ":" in str(hop) else "0.0.0.0/0") if prefix == "default" else prefix
+            if drop or hop:
+                document.put(f"static_route[{prefix}]", "discard" if drop else hop, values[key][1])
     kind = next((kind for key, kind in _KINDS if key in values or each.table(key)), "")
     if kind:
         document.put(paths["kind"], kind, each.line)
@@ -234,6 +242,12 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
 _NAME = re.compile(r"[\w.-]+")
 _TAKES_DOWN = re.compile(r"\bip link set (?:dev )?\S+ down\b|\bifconfig \S+ down\b")
 """Commands after the start of an interface that take it down again."""
+_ROUTE = re.compile(
+    r"\bip (?:-[46] )?route (?:add|replace|append) (?:(blackhole|unreachable|prohibit) )?"
+    r"(?:to )?([\da-f.:]+/\d+|default)(?: via (\S+))?"
+)
+"""Commands after the start of an interface that add a route of the kernel, which zebra prefers to one of BGP."""
+_OTHER_TABLE = re.compile(r"\b(?:table|vrf) \S")
 _LEAVES = frozenset({
     "description", "mtu", "vrf", "vlan_tag", "mlag", "ethernet_segment", "access_vlan", "native_vlan", "vni", "dhcp",
     "autoneg", "fec", "speed_gbps",
@@ -258,6 +272,9 @@ _KEPT = frozenset({
     "bulk", "pfc_watchdog", "hash_config", "mlx",
 })  # fmt: skip
 """Prefixes of settings that are stated unchanged."""
+_NAMES = frozenset({*_KEPT, *GROUP_FACTS, "default_ecn_red_conf", "default_egress_sched"})
+_ALIKE = 0.8
+"""How much of a misspelled name is right, at least."""
 
 
 def _parse_assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -294,8 +311,9 @@ class _QosFiles:
         for number, key, words in _parse_assignments(text):
             if not self._take_assignment(key.split("."), words, number):
                 self.reading.unknown.append((self.file, number, lines[number - 1].strip()))
-                places = [(self.file, number, key.partition(".")[0])]
-                port_qos.state_misspelled(self.reading, places, {*_KEPT, *GROUP_FACTS})
+                first = key.partition(".")[0]
+                if near := get_close_matches(first, _NAMES, 1, _ALIKE):
+                    self.put(f"unread[{first}]", f"no program reads it, it is {near[0]}", number)
 
     def _take_assignment(self, parts: list[str], words: list[str], line: int) -> bool:
         match parts:

@@ -386,3 +386,27 @@ def test_tunnels_of_text_files() -> None:
 def test_misspelled_words_of_text_files(file: str, text: str, word: str) -> None:
     reading = CUMULUS.read({**FLAT, file: text})
     assert reading.lines[f"unread[{word}]"] == (file, 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "route"),
+    [
+        ("post-up ip route add blackhole 10.9.0.1/32", ("10.9.0.1/32", "discard")),
+        ("up /sbin/ip route replace 10.9.0.1/32 via 192.0.2.7", ("10.9.0.1/32", "192.0.2.7")),
+        ("up ip -6 route add default via 2001:db8::1", ("::/0", "2001:db8::1")),
+        ("up ip route add 10.9.0.1/32 via 192.0.2.7 table 1001", None),
+        ("up ip link set dev swp1 up", None),
+    ],
+)
+def test_routes_that_commands_of_interfaces_add_are_routes(
+    command: str, route: tuple[str, str] | None
+) -> None:
+    text = f"auto swp1\niface swp1\n    address 10.1.0.1/31\n    {command}\n"
+    facts = CUMULUS.read({"interfaces": text}).facts
+    found = {path: value for path, value in facts.items() if path.startswith("static_route[")}
+    assert found == ({f"static_route[{route[0]}]": route[1]} if route else {})
+
+
+def test_a_misspelled_group_of_quality_of_service_is_named() -> None:
+    text = FLAT["qos_features.conf"].replace("default_ecn_red_conf.ecn_enable", "default_ecn_conf.ecn_enable")
+    assert "unread[default_ecn_conf]" in CUMULUS.read({**FLAT, "qos_features.conf": text}).facts
