@@ -258,9 +258,15 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
 
 def permits_address(policy: Policy, maps: Iterable[tuple[str, str]], address: str) -> bool:
     """Return whether one of some policies of connected routes permits an address."""
+    family = "ipv6" if ":" in address else "ipv4"
     mine = parse_block(f"{address}/{128 if ':' in address else 32}")
     route = mine and Route(mine, True, frozenset())
-    return route is None or any(policy.apply(name, route) is not None for name, _ in maps)
+    names = [dict(_OF_FAMILY.findall(name)).get(family, name) for name, _ in maps]
+    return route is None or any(policy.apply(name, route) is not None for name in names if name != "none")
+
+
+_OF_FAMILY = re.compile(r"(ipv[46]) ([^,\s]+)")
+"""The policy of a family where each has its own: `ipv4 CONNECTED, ipv6 none`."""
 
 
 def _led_to(summary: Summary) -> Iterator[str]:

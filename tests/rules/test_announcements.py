@@ -11,7 +11,7 @@ from fabricc.audit.rules import find_all
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Tier
-from fabricc.rules.announcements import LIMIT
+from fabricc.rules.announcements import LIMIT, permits_address
 from fabricc.rules.records import Summary
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches
@@ -149,3 +149,19 @@ def test_sessions_over_ports_without_addresses_are_followed(case: str) -> None:
     found = [each for each in find_all(ours.infer_fabric(devices)) if each.severity is not Severity.NOTE]
     assert [each.message for each in found if message not in each.message] == []
     assert {each.file.split("/")[0] for each in found} == ({where} if message else set())
+
+
+class _Denying:
+    """A policy of which one map denies every route."""
+
+    def apply(self, name: str, route: object) -> object | None:
+        return None if name == "NOTHING" else route
+
+
+@pytest.mark.parametrize(
+    ("stated", "permits"),
+    [("NOTHING", False), ("ipv4 NOTHING, ipv6 ALL", False), ("ipv4 ALL, ipv6 none", True), ("ipv6 ALL, ipv4 none", False)],
+)  # fmt: skip
+def test_the_policy_of_the_family_of_an_address_decides(stated: str, permits: bool) -> None:
+    maps = [(stated, "bgp/redistribute_connected")]
+    assert permits_address(_Denying(), maps, "10.0.0.1") is permits  # type: ignore[arg-type]
