@@ -157,7 +157,7 @@ def _permits_none(statement: Statement, value: str, way: str, session: Mapping[s
     if all(text.startswith("deny") for text in entries):
         return True
     if kind == "as_path_list":
-        return way == "in" and _refuses_paths(entries, session.get("remote_asn"))
+        return way == "in" and _refuses_paths(entries, session.get("remote_asn", session.get("remote_kind")))
     if kind == "access_list":
         return False
     permitted = [text for text in entries if not text.startswith("deny")]
@@ -227,14 +227,19 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
-    """Return whether a list denies the path of the neighbor alone, and with each AS number that the list names."""
-    if not isinstance(neighbor, int):
+    """Return whether a list denies the path of the neighbor alone, and with each AS number that the list names.
+
+    An external neighbor of an AS that is not stated may have each of these numbers, or any other.
+    """
+    if not isinstance(neighbor, int) and neighbor != "external":
         return False
     origins = dict.fromkeys(number for text in entries for number in _NUMBER.findall(text))
-    paths = [str(neighbor), *(f"{neighbor} {origin}" for origin in origins)]
+    near = [str(neighbor)] if isinstance(neighbor, int) else [_ANY_NUMBER, *origins]
+    paths = [*near, *(f"{each} {origin}" for each in near for origin in origins)]
     return not any(_permits_path(entries, path) for path in paths)
 
 
+_ANY_NUMBER = "4199999999"
 _PLAIN = re.compile(r"\^?(?:[0-9_ ]|\.\*|\[0-9\][+*])*\$?")
 _MOST_REPEATS = 4
 _ORIGIN = re.compile(r" (?:any|egp|igp|incomplete)$")

@@ -160,8 +160,13 @@ class _Denying:
 
 @pytest.mark.parametrize(
     ("stated", "permits"),
-    [("NOTHING", False), ("ipv4 NOTHING, ipv6 ALL", False), ("ipv4 ALL, ipv6 none", True), ("ipv6 ALL, ipv4 none", False)],
-)  # fmt: skip
+    [
+        ("NOTHING", False),
+        ("ipv4 NOTHING, ipv6 ALL", False),
+        ("ipv4 ALL, ipv6 none", True),
+        ("ipv6 ALL, ipv4 none", False),
+    ],
+)
 def test_the_policy_of_the_family_of_an_address_decides(stated: str, permits: bool) -> None:
     maps = [(stated, "bgp/redistribute_connected")]
     assert permits_address(_Denying(), maps, "10.0.0.1") is permits  # type: ignore[arg-type]

@@ -323,6 +323,12 @@ PAIRS = {
     "another MAC of a gateway": ("5e:00:01:01", "5e:00:01:02", "gateway MAC 00:00:5e:00:01:02"),
     "no source": ("nve vxlan source .*\n", "", "has VNIs and no source of VXLAN"),
     "no VRF of a gateway": ("interface vlan10 ip vrf RED\n", "", "VLAN 10 has a VNI and is in the default VRF"),
+    "no AS path": (
+        "(vrf default router bgp neighbor swp1) remote-as external\n",
+        r"\g<0>\1 address-family ipv4-unicast policy inbound aspath-list NIL\n"
+        "router policy as-path-list NIL rule 10 action deny\nrouter policy as-path-list NIL rule 10 aspath-exp .*\n",
+        "accepts no route from swp1",
+    ),
     "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
 }  # fmt: skip
 """Fault of one switch of a pair of NVUE -> an expression, its new text, and what is said of the switch."""
