@@ -20,7 +20,7 @@ def test_a_renamed_switch_is_known_by_its_former_name_and_keeps_its_traffic(netw
     preview = network.push("--dry-run", status=0).stdout
     assert "spine-east" in preview
     output = network.push(status=0).stderr
-    assert "0 of them disruptively" in output
+    assert ", 0 disruptively;" in output
     assert network.states()["spine-east"] == "confirmed"
     assert "hostname spine-east" in network.runs("spine-east")
 

@@ -67,7 +67,7 @@ def test_unsent_code_point_changes_class_without_a_drain(
     both, senders, wanted = find_steps(network, fabricc)
     for spec, changed in ((both, "confirmed"), (senders, "unchanged"), (wanted, "confirmed")):
         turn_session(network, spec)
-        assert "0 of them disruptively" in network.push(status=0).stderr
+        assert ", 0 disruptively;" in network.push(status=0).stderr
         assert set(network.states().values()) == {changed}
     network.push("--rollback", "4", status=0)
     assert set(network.states().values()) == {"undrained"}, "what goes back is not known to be sent by nobody"
@@ -97,7 +97,7 @@ def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
     turn_session(network, both)
     network.push("--only", "spine01a", status=0)
     turn_session(network, senders)
-    assert "brought to su001-tor1a and" in network.push(status=1).stderr
+    assert "not pushed to su001-tor1a and" in network.push(status=1).stderr
     turn_session(network, both)
     network.push(status=0)
     for spec in (senders, wanted, wanted):
