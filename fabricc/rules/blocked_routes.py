@@ -20,7 +20,7 @@ from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
-from fabricc.rules.forwarding import IDLE
+from fabricc.rules.forwarding import IDLE, leads_to_switch
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import is_address, sessions_to_switches
@@ -330,10 +330,10 @@ def _unable_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
         remedy = "Remove the default, or enable the sessions."
         yield finding_at(IDLE, statement.device, shut, message, "shut session", Severity.WARNING, remedy)
     closed = [key for key, values in statement.sessions.items() if values.get("enabled") == "false"]
-    if len(closed) == len(statement.sessions) > 1:
-        message = (
-            f"{statement.name}: each of its {len(closed)} sessions is shut, so it has no route of others"
-        )
+    by_link = (sessions.near.get(key, "") for key in closed)  # which `forwarding` reports
+    if len(closed) == len(statement.sessions) > 1 and not any(leads_to_switch(statement, p) for p in by_link):
+        who = f"each of its {len(closed)} sessions is shut"
+        message = f"{statement.name}: {who}, so it has no route of others"
         remedy, path = "Enable the sessions.", session_path(closed[0], "enabled")
         yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
     lone = [key for key in closed if not key[0] and not is_address(key[1]) and not statement.fars]

@@ -1,20 +1,21 @@
-"""Find sessions that notice a dead neighbor late or not at all, or that end too early: BFD and timers of BGP."""
+"""Find BGP that does not run, and sessions that notice a dead neighbor late or not at all, or end too early."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import harmful_settings, route_blocks
+from fabricc.back.nos import defaults, harmful_settings, route_blocks
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.facts.frame import PORT
+from fabricc.facts.paths import outer_key
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import BGP, Input, SwitchRule
-from fabricc.rules.sessions import external_sessions
+from fabricc.rules.sessions import external_sessions, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +24,40 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Sessions
 
-UNUSED, TIMERS = "FAB9665", "FAB9694"
+UNUSED, TIMERS, STOPPED = "FAB9665", "FAB9694", "FAB9060"
 _DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
 """Facts whose presence means that BFD may serve something else than BGP in the default routing instance."""
 _FABRIC_TIERS = (Tier.TOR, Tier.SPINE, Tier.CORE)
 _KEEPALIVES = 3
 """Keepalives within a hold time (RFC 4271 section 10)."""
 _FASTEST = "bfd/multiplier"
+
+
+def _stopped_processes(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report BGP that does not run; an error where sessions with switches depend on it."""
+    stated = (statement.facts_below(each) for each in ("unread[", "bgp/setting[shutdown]", "vrf["))
+    for path, why in ((path, why) for facts in stated for path, why in facts.items()):
+        if not defaults.stops_bgp(path, why):
+            continue
+        process, is_unread = path.removesuffix("/setting[shutdown]"), path.startswith("unread[")
+        lost = 0 if path.startswith("vrf[") else len(sessions_to_switches(statement, sessions))
+        tail = f", so {plural(lost, 'session')} with switches of the fabric cannot come up" if lost else ""
+        what = (
+            f"{outer_key(path)} has no effect: {why}"
+            if is_unread
+            else f"{process} has no effect: its process is shut down"
+        )
+        remedy = "Start BGP, or remove its settings."
+        severity = Severity.ERROR if lost else Severity.WARNING
+        yield finding_at(
+            STOPPED,
+            statement.device,
+            path,
+            f"{statement.name}: {what}{tail}",
+            f"stopped: {process}",
+            severity,
+            remedy,
+        )
 
 
 def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -227,6 +255,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 RULES = (
+    SwitchRule(STOPPED, BGP, (), _stopped_processes),
     SwitchRule(TIMERS, BGP, (Input.BGP,), _odd_intervals),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
     SwitchRule(TIMERS, BGP, (Input.BGP,), _wrong_timers),

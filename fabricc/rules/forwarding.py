@@ -146,7 +146,7 @@ def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding
     shut = [
         key
         for key, session in sessions.stated.items()
-        if not session.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
+        if not session.enabled and leads_to_switch(statement, sessions.near.get(key, ""))
     ]
     if shut:
         who = join_words([neighbor for _, neighbor in shut], 2)
@@ -195,7 +195,7 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
             session.enabled
             and not key[0]
             and (stated or session.families is not None)
-            and (key in joined or _leads_to_switch(statement, port))
+            and (key in joined or leads_to_switch(statement, port))
         ):
             first.setdefault(port, key)
             carried.setdefault(port, set()).update(str(session.families or "").split(","))
@@ -227,7 +227,7 @@ def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Find
         key
         for key, session in sessions.stated.items()
         if session.families == "" and session.enabled and (carrying or key[1] in statement.ports)
-        if statement.has_link_state or not _leads_to_switch(statement, sessions.near.get(key, ""))
+        if statement.has_link_state or not leads_to_switch(statement, sessions.near.get(key, ""))
     ]
     if empty:
         who = join_words([neighbor for _, neighbor in empty], 2)
@@ -242,7 +242,7 @@ def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Find
         )
 
 
-def _leads_to_switch(statement: Statement, port: str) -> bool:
+def leads_to_switch(statement: Statement, port: str) -> bool:
     far = statement.fars.get(port)
     return far is not None and far.known and far.tier is not Tier.HOST
 
@@ -258,7 +258,7 @@ def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         and (
             used.intersection(statement.chain(port))
             if direct
-            else _leads_to_switch(statement, port) and _has_address(statement, port)
+            else leads_to_switch(statement, port) and _has_address(statement, port)
         )
     ]
     if shut:
@@ -288,7 +288,7 @@ def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     links = [
         port
         for port in statement.fars
-        if _leads_to_switch(statement, port)
+        if leads_to_switch(statement, port)
         and _has_address(statement, port)
         and statement.of(port, "enabled") != "false"
         and statement.of(port, "vrf") is None
@@ -310,7 +310,7 @@ def _passive_links(statement: Statement, sessions: Sessions) -> Iterator[Finding
     used = {sessions.near.get(key, "") for key, session in sessions.stated.items() if session.enabled}
     passive: dict[str, str] = {}
     for port in statement.fars:
-        unused = _leads_to_switch(statement, port) and not used.intersection(statement.chain(port))
+        unused = leads_to_switch(statement, port) and not used.intersection(statement.chain(port))
         if unused and (path := statement.passive_path(port)):
             passive[port] = path
     if passive:

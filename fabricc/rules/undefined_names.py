@@ -10,7 +10,7 @@ import re
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import names_communities
+from fabricc.back.nos.defaults import names_communities, stops_bgp
 from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.back.nos.unread_lines import find_references
@@ -331,7 +331,11 @@ _FACT = "unread["
 
 def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each of them with its reason, at the line that states it."""
-    for path, why in statement.facts_below(_FACT).items():
+    facts = statement.facts_below(_FACT)
+    stopped = {why for path, why in facts.items() if stops_bgp(path, why)}  # which `detection` reports
+    for path, why in facts.items():
+        if why in stopped:
+            continue
         subject = outer_key(path)
         message = f"{statement.name}: {subject} has no effect: {why}"
         remedy = "Fulfill the condition, or remove the setting."
@@ -414,19 +418,6 @@ def _had_session(statement: Statement, sessions: Sessions, port: str) -> bool:
 
 _LONG = 60
 """Characters of a statement that a message contains."""
-_SHUT = "bgp/setting[shutdown]"
-
-
-def _shut_processes(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report BGP processes that are shut down as a whole, so that no session of theirs comes up."""
-    shut = {**statement.facts_below(_SHUT), **statement.facts_below("vrf[")}
-    for path, value in shut.items():
-        if path.endswith(_SHUT) and value != "false":
-            process = path.removesuffix("/setting[shutdown]")
-            message = f"{statement.name}: {process} has no effect: its process is shut down"
-            remedy = "Remove the `shutdown`, or the process."
-            subject = f"shut process: {process}"
-            yield finding_at(UNREAD, statement.device, path, message, subject, Severity.WARNING, remedy)
 
 
 def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -498,5 +489,4 @@ RULES = (
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
     SwitchRule(UNREAD, OTHER, (), _unread_settings),
     SwitchRule(UNREAD, OTHER, (Input.LINKS,), _inactive_settings),
-    SwitchRule(UNREAD, OTHER, (), _shut_processes),
 )

@@ -679,3 +679,22 @@ def test_an_undefined_list_among_others_stands_on_a_line_of_its_own() -> None:
     text = device.files["config"].replace("A,B,C,NOWHERE", "A") + "\n" * 5 + "NOWHERE"
     device = replace(device, files={"config": text})
     assert one(find_all_in(device), "FAB9605").line == 12
+
+
+@pytest.mark.parametrize(
+    ("system", "path", "value"),
+    [
+        ("frr", "unread[frr.conf for bgpd]", "daemons does not start bgpd"),
+        ("nxos", "unread[bgp]", "feature bgp is not stated"),
+        ("sonic", "unread[frr.conf for vtysh]", "FEATURE|bgp state is disabled"),
+        ("cumulus", "unread[vrf/default/router/bgp]", "BGP is not on"),
+        ("eos", "bgp/setting[shutdown]", "on"),
+    ],
+)
+def test_bgp_that_does_not_run_is_an_error(system: str, path: str, value: str) -> None:
+    """What has no effect for the same reason is not reported again."""
+    stopped = {**link_end(0, "spine1"), path: value, "unread[frr.conf for bfdd]": value}
+    found = find_all_in(make_device("leaf1", stopped, system), make_device("spine1", link_end(1, "leaf1")))
+    (error, *others) = [each for each in found if each.code == "FAB9060"]
+    assert (error.severity, bool(others)) == (Severity.ERROR, system == "eos")
+    assert error.message.endswith("1 session with switches of the fabric cannot come up")

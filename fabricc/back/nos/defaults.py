@@ -210,6 +210,18 @@ def agents_without_evpn(facts: Mapping[str, object]) -> str:
     return "platform/routing_agents" if facts.get("platform/routing_agents") == "ribd" else ""
 
 
+_STOPPED = re.compile(
+    r"unread\[(?:frr\.conf for bgpd|bgp|vrf/default/router/bgp)\]|(?:vrf\[[^]]+\]/)?bgp/setting\[shutdown\]"
+)
+
+
+def stops_bgp(path: str, value: object) -> bool:
+    """Return whether a fact says that BGP does not run: its daemon, feature or container is off, or it is shut."""
+    if path == "unread[frr.conf for vtysh]":
+        return "FEATURE|bgp " in str(value)
+    return value != "false" and bool(_STOPPED.fullmatch(path))
+
+
 _NO_ROUTE = re.compile(
     r"routing/setting\[(?:ip (?:address virtual|load-sharing|hardware|icmp|virtual-router|domain|arp)|arp|logging"
     r"|router vrr)\b.*"

@@ -120,10 +120,13 @@ def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding
 def _departure_findings(
     switch: Switch, planned: Facts, stated: Mapping[str, Value | None], reading: Reading
 ) -> Iterator[Finding]:
-    """Report FAB6007 for each planned fact that an overlay removes or replaces; as a note for descriptions."""
+    """Report FAB6007 for each planned fact that an overlay removes or replaces; as a note for descriptions.
+
+    What has no effect any more follows from such a fact, and rules report it.
+    """
     device, vocabulary = switch.name, back_ends.load_vocabulary(switch.nos)
     for path, value in stated.items():
-        if (was := planned.get(path)) == value:
+        if (was := planned.get(path)) == value or path.startswith("unread["):
             continue
         message = (
             f"{device}: an overlay takes {path} = {was} away"
