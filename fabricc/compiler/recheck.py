@@ -89,7 +89,7 @@ def _check_tree(
         message = f"the spec {manifest.spec} of {tree} is neither at its former path nor above the tree"
         remedy = f"Name it: `fabricc check {shell_path(tree)} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
-    compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
+    compiled = compile_spec(spec_path, lock_path=lock)
     sources = compiled.sources
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics), sources
@@ -177,8 +177,8 @@ def has_own_text(compiled: Compiled) -> bool:
     return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
-_OUT_OF_SERVICE = frozenset({DIFFER, SESSION, IDLE})
-"""Codes of links and sessions whose ends differ, as if one is shut, and of switches and links that carry nothing."""
+_DOWN = re.compile(r" is shut, |\bno session\b")
+"""What findings about the ends of links and sessions say if one end is shut, or if no session comes up."""
 
 
 def breaks_shares(compiled: Compiled, findings: Iterable[Diagnostic]) -> bool:
@@ -189,16 +189,15 @@ def breaks_shares(compiled: Compiled, findings: Iterable[Diagnostic]) -> bool:
 
 def _find_lost_parts(compiled: Compiled, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the findings of parts that text of the user's own takes out of service; the plan counts what it shuts."""
-    lost = [each for each in findings if each.code in _OUT_OF_SERVICE]
+    lost = [
+        each
+        for each in findings
+        if each.code == IDLE or (each.code in (DIFFER, SESSION) and _DOWN.search(each.message))
+    ]
     if not lost or not has_own_text(compiled):
         return []
     planned = {each.message for each in find_plan_findings(compiled)}
     return [each for each in lost if each.message.partition(" (and ")[0] not in planned]
-
-
-def find_lost_parts(compiled: Compiled) -> list[Diagnostic]:
-    """Return what text of the user's own takes out of service, such as links, which shares of the plan count."""
-    return _find_lost_parts(compiled, list_proof_findings(compiled)) if has_own_text(compiled) else []
 
 
 def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:

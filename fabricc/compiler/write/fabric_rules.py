@@ -14,6 +14,10 @@ from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.shape import HostId, SwitchId
+from fabricc.proof.invariants import Survey
+from fabricc.proof.invariants.clos import check_oversubscription
+from fabricc.proof.invariants.rules import declared_ratios
+from fabricc.proof.invariants.view import make_view
 from fabricc.rules.findings import finding_at
 from fabricc.rules.planned import compare_neighbors, planned_host, planned_statement
 from fabricc.rules.planned_links import LinkEnd, locate_end
@@ -101,7 +105,7 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
     if plan.infiniband is not None:
         return  # its switches have no configuration
     for part in (plan, *plan.networks.values()):
-        fabric, devices, summaries = part.fabric, {}, {}
+        fabric, devices, summaries, survey = part.fabric, {}, {}, Survey()
         named = [at for at in map(fabric.find, names) if at is not None]
         switches = [at for at in named if isinstance(at, SwitchId)]
         for switch in map(fabric.switch, dict.fromkeys((*fabric.kinds(), *switches))):
@@ -111,6 +115,9 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
             yield from run_switch_rules(statement, sessions)
             devices[switch.name] = statement.device
             summaries[switch.name] = summarize(statement, sessions)
+            if fabric.changes:  # the ratio of bandwidths does not count what is shut
+                yield from survey.add_switch(make_view(switch, Reading(facts)), f"switches/{switch.name}")
+        yield from check_oversubscription(survey.switches, declared_ratios(part.spec))
         for each in run_fabric_rules(planned_switches(fabric, summaries, lambda _: None)):
             yield _locate(each, devices[each.device])
         hosts = [at for at in named if isinstance(at, HostId)]
