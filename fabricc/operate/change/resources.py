@@ -115,7 +115,11 @@ def build_capacity_model(
                 and lower not in leaving
                 and (count := sum(uplinks.get(lower, {}).values()))
             ):
-                totals[lower] = count
+                totals[lower] = sum(wiring.uplinks[lower].values())
+                if shut := totals[lower] - count:
+                    missing.append(
+                        Member(f"shut ports of {lower}", 0, "", disruptive=True, below={lower: shut})
+                    )
                 tiers[lower] = TIERS.index(places[lower].tier.value)
         tier, carries = (
             TIERS.index(at.tier.value),

@@ -12,13 +12,14 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.recheck import breaks_shares, list_proof_findings
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.front.planning.topology.boxes import box_of
 from fabricc.front.spec.priorities import CODE_POINTS, effective_priority
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.migrate import renumbering
 from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves
-from fabricc.operate.migrate.waves import Order, order_networks
+from fabricc.operate.migrate.waves import UNKNOWN, Order, order_networks
 from fabricc.operate.push.built_tree import compute_state
 from fabricc.operate.push.sequence import FILE, Place
 from fabricc.operate.push.sequence import format_place as written_place
@@ -74,6 +75,7 @@ def prepare_migration(
     """Find the steps, compile and review each; with `write`, also prove each and write it to its own folder.
 
     Both are sound and have the same lock; `keep` is the share of its paths that every rail, plane and switch keeps.
+    Once files break the plan, no share holds, and no step has waves.
 
     Raises:
         FindingsError: FAB9450, a step does not compile or hold its proof.
@@ -84,7 +86,7 @@ def prepare_migration(
     stages: list[Stage] = []
     with TemporaryDirectory(prefix="fabricc-migrate-") as scratch:
         top = write or Path(scratch)
-        before, label = old, "as it is"
+        before, label, broken = old, "as it is", breaks_shares(old, list_proof_findings(old))
         for number, step in enumerate(way, 1):
             progress("steps", number - 1, len(way))
             folder = top / f"{number}-{step.name}"
@@ -103,7 +105,11 @@ def prepare_migration(
                 _write_place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
             recabled = moved and not find_exchanged_switches(before.fabric, after.fabric)
-            waves = () if recabled else order_networks(review, before, after, keep)
+            broken |= breaks_shares(after, review.proof_findings)
+            if broken and review.groups:
+                waves: tuple[Order, ...] = (UNKNOWN,)
+            else:
+                waves = () if recabled else order_networks(review, before, after, keep)
             stages.append(Stage(number, step, review, spec, moved, waves))
             before, label = after, step.name
         progress("steps", len(way), len(way))

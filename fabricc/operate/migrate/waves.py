@@ -9,7 +9,7 @@ from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
 from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.push.built_tree import PushRefusedError
+from fabricc.operate.push.built_tree import NO_SHARE, PushRefusedError
 from fabricc.operate.push.impact import AGREED, AGREED_BY_PROCESS, FAMILIES, find_changed_exits
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of
@@ -40,6 +40,9 @@ class Order(NamedTuple):
     waves: Sequence[Wave]
     refused: str = ""
     possible: tuple[str, ...] = ()
+
+
+UNKNOWN = Order("", (), f"{NO_SHARE.message}. {NO_SHARE.help}")
 
 
 def order_networks(review: Review, before: Compiled, after: Compiled, keep: Fraction) -> tuple[Order, ...]:

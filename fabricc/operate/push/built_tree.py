@@ -18,7 +18,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_ethernet
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
-from fabricc.compiler.recheck import find_lost_parts
+from fabricc.compiler.recheck import find_obstacles
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.design import AddressPlan, DeviceChange
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.files import Folder
-    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
     from fabricc.fabric.shape import SwitchId
@@ -82,6 +81,15 @@ _UNASKED = ("FAB9105", "FAB9110")
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 
 
+NO_SHARE = Diagnostic(
+    "FAB9121",
+    Severity.ERROR,
+    "no share of paths can be kept: the tree breaks its plan, or takes parts out of service that the plan counts",
+    None,
+    "Correct the errors, or shut and drain these parts in the spec, so that the plan counts them.",
+)
+
+
 class PushRefusedError(FindingsError):
     """The push does not start."""
 
@@ -118,7 +126,7 @@ class BuiltTree:
         places: switch -> coordinates, in the fabric's order.
         roster: the switches by what identifies them.
         vouched_lines: lines that the spec vouches for.
-        remarks: findings that a push reports before it starts.
+        remarks: what the proof finds; after an error no share of paths can be kept.
     """
 
     held: Snapshot
@@ -269,19 +277,8 @@ def _read_source(
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     vouched_lines = frozenset(each.line for each in compiled.spec.accept if each.line)
-    roster, remarks = Roster(fabric, places), _report_lost_parts(compiled)
+    roster, remarks = Roster(fabric, places), find_obstacles(compiled)
     return BuiltTree(held, path, fabric, places, devices_by_name(fabric), roster, vouched_lines, remarks)
-
-
-def _report_lost_parts(compiled: Compiled) -> tuple[Diagnostic, ...]:
-    """Return a warning if text of the user's own takes links or switches out of service: shares do not know it."""
-    lost = find_lost_parts(compiled)
-    if not lost:
-        return ()
-    more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
-    message = f"fewer paths are left than the shares of the waves say: {lost[0].message}{more}"
-    remedy = "Remove that text, or shut and drain the parts in the spec, so that the plan counts them."
-    return (Diagnostic("FAB9121", Severity.WARNING, message, None, remedy),)
 
 
 _SUBNETS = (

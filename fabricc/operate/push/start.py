@@ -14,7 +14,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import running
 from fabricc.operate.drivers import lossless
 from fabricc.operate.push import start_checks
-from fabricc.operate.push.built_tree import PushRefusedError, prove_files
+from fabricc.operate.push.built_tree import NO_SHARE, PushRefusedError, prove_files
 from fabricc.operate.push.image_step import INSTALL
 from fabricc.operate.push.journal import SESSION, Journal, Run, State
 from fabricc.operate.push.ownership import hold_switches, new_session
@@ -82,15 +82,17 @@ def check_prerequisites(
     its login needs no check.
 
     Returns:
-        Findings about the login, and about parts that are out of service.
+        Findings of the proof, and about the login.
 
     Raises:
-        PushRefusedError: FAB9133, FAB9150 or FAB9160.
+        PushRefusedError: FAB9121, FAB9133, FAB9150 or FAB9160.
     """
     start_checks.require_revert_time(setting, names)
     if not setting.digest_named:
         prove_files(setting.source, names)
     remarks = () if back or trial else setting.source.remarks
+    if any(each.severity is Severity.ERROR for each in remarks):
+        raise PushRefusedError.of([*remarks, NO_SHARE])
     if not setting.login_known:
         return (*remarks, _UNJUDGED)
     return remarks if back else (*remarks, *start_checks.require_login(setting, names, trial=trial))

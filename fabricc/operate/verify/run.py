@@ -132,7 +132,7 @@ def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> neighb
 
 
 def _list_remarks(question: Question, cabling: neighbors.Cabling, answers: Mapping[str, Answer]) -> list[str]:
-    found = []
+    found = [f"of the tree itself: {each.code} {each.message}" for each in question.source.remarks]
     if Aspect.ROUTES in question.aspects and question.widths is None:
         found.append(
             "next hops are not compared: something is drained or shut on purpose, and the fabric has more than "

@@ -297,7 +297,7 @@ def drain_steps(review: Review) -> list[str]:
         devices = [name for group in whole for name in group.devices]
         if devices:
             left = f"; each has {format_share(review.spine_share)} of its ToRs' bandwidth"
-            share = left if kind == "spine" else ""
+            share = left if kind == "spine" and not _new_faults(review) else ""
             boxes = f"{plural(len(devices), kind)} one at a time"
             if whole[0].platform == PLATFORM:  # its switches have no configuration
                 steps.append(f"Change the cables of the {boxes}{share}.")

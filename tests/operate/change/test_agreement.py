@@ -15,6 +15,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics.wording import format_share
 from fabricc.catalog.support import runs_release
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.recheck import list_proof_findings
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.qos import unsent_code_points
@@ -227,6 +228,19 @@ def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) 
         assert answer.details[-1][1].startswith(f"{format_share(share)} of ")
         planned = prepare_upgrade(compile_text(FABRICS[name]), upgrade_of(fabric, switch), lambda *_: None)
         assert [(each.kept, each.at) for each in planned.waves[""]] == [(wave.kept, wave.at)]
+
+
+def test_links_that_the_spec_shuts_are_lost_in_every_verb() -> None:
+    """Waves count them as maintenance does, and verbs without a tree report the ratio as the proof does."""
+    shut = 'overrides: {spine01a: {ports: {"Ethernet1/1": {shutdown: true}}}}'
+    compiled = compile_text(f"{spec_with_services('eos')}{shut}\n")
+    fabric, wiring = compiled.fabric, Wiring(compiled.fabric)
+    places, devices = {fabric.name(at): at for at in fabric.switch_ids()}, devices_by_name(fabric)
+    maintained = assess_network("", wiring, Outage(gone=frozenset({"spine02a"})), wiring.shut)
+    effects = {"spine02a": Effect.unknown(devices["spine02a"])}
+    (wave,) = plan_waves(build_capacity_model(fabric, places, effects), Fraction(0), None)
+    assert (wave.kept, wave.at) == maintained.least(Moment.OUT) == (Fraction(3, 8), "rack001-tor1a")
+    assert "FAB6204" in [each.code for each in list_proof_findings(compiled)]
 
 
 def upgrade_of(fabric: Fabric, name: str) -> UpgradeRequest:
