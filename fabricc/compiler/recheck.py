@@ -90,7 +90,9 @@ def _check_tree(
         remedy = f"Name it: `fabricc check {shell_path(tree)} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
     compiled = compile_spec(spec_path, lock_path=lock)
-    sources = compiled.sources
+    found, sources = [*compiled.diagnostics], compiled.sources
+    if not compiled.sound:  # what a system cannot express is reported, and the rest is proved
+        compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics), sources
     if compiled.infiniband is not None:
@@ -104,7 +106,6 @@ def _check_tree(
             diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
         ), sources
     spec = compiled.spec
-    found = list(compiled.diagnostics)
     inputs = manifest_inputs(compiled)
     if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"

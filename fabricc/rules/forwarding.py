@@ -243,6 +243,7 @@ def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def leads_to_switch(statement: Statement, port: str) -> bool:
+    """Return whether a port has a link to a known switch."""
     far = statement.fars.get(port)
     return far is not None and far.known and far.tier is not Tier.HOST
 
