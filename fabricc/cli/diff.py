@@ -178,7 +178,7 @@ def review_lines(review: Review) -> Iterator[Line]:
     if review.differs and (same := wording.key_figures(review)):
         yield from (Line(), Line(f"plan, unchanged: {same}", "dim"))
     for group in review.groups:
-        yield from _group_lines(group)
+        yield from _group_lines(group, review)
     for title, names in wording.changed_fleets(review):
         yield from (Line(), Line(f"{title}: {fold_names(names, 20)}"))
     for d in review.findings:
@@ -225,9 +225,11 @@ def _row_lines(rows: list[tuple[str, str]]) -> Iterator[Line]:
         yield Line(f"  {name:<{width}}  {value}")
 
 
-def _group_lines(group: Group) -> Iterator[Line]:
+def _group_lines(group: Group, review: Review) -> Iterator[Line]:
     yield Line()
-    yield Line(wording.group_title(group), "bold red" if group.impact >= Impact.TRAFFIC_LOSS else "bold")
+    yield Line(
+        wording.group_title(group, review), "bold red" if group.impact >= Impact.TRAFFIC_LOSS else "bold"
+    )
     yield Line(f"  {fold_names(group.devices)}", "dim")
     for phrase in theme_phrases(group):
         yield Line(f"  {phrase.theme}: {phrase.text}")
@@ -322,7 +324,7 @@ def _group_finding(group: Group, review: Review) -> Diagnostic:
     text = "; ".join(phrase.text for phrase in theme_phrases(group)[:3])
     places = {change.path: change.position for change in review.spec_changes}
     position = next((places[cause] for cause in group.causes if places.get(cause)), _first_position(review))
-    message = f"{wording.group_title(group)}: {text}"
+    message = f"{wording.group_title(group, review)}: {text}"
     return Diagnostic(_CODES[group.impact], severity, message, position, f"On {fold_names(group.devices)}.")
 
 

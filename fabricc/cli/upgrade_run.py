@@ -115,7 +115,7 @@ def _render_configurations(found: Upgrade) -> Iterator[Line]:
     if not found.review.groups:
         yield Line("  every file stays as it is")
     for cause, group in group_by_cause(found):
-        yield Line(f"  {cause or 'the release'}: {group_title(group)}")
+        yield Line(f"  {cause or 'the release'}: {group_title(group, found.review)}")
         for phrase in theme_phrases(group):
             yield Line(f"    {phrase.theme}: {phrase.text}")
         if not cause:

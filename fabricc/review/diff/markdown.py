@@ -57,7 +57,7 @@ _BESIDE_SHOWN = 20
 def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
     """Return the comment; if it is too long, whole sections are left out, least grave first, and listed."""
     head, foot = _head_section(review), _foot_section(review, forge)
-    sections = [_group_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
+    sections = [_group_section(group, review, forge) for group in review.groups[:_GROUPS_SHOWN]]
     room = None if forge.limit is None else forge.limit - _byte_length(head) - _byte_length(foot) - _RESERVE
     dropped = 0
     hidden = len(review.groups) - len(sections)
@@ -227,9 +227,9 @@ def _place_text(position: Position | None) -> Markdown:
     return Markdown(" ({})").format(Markdown.code(f"{position.file}:{position.line}"))
 
 
-def _group_section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
+def _group_section(group: Group, review: Review, forge: Forge) -> tuple[Markdown, Markdown]:
     """Return a group without and with the diff of its files."""
-    title = wording.group_title(group)
+    title = wording.group_title(group, review)
     lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in theme_phrases(group)]
     if group.application is not None:
         lines.append(Markdown("- **applied by**: {}").format(application_words(group.application)))

@@ -264,11 +264,13 @@ def _describe_rails(numbers: Sequence[int], between: str) -> str:
     return f"{between}rail{'s' if len(numbers) > 1 else ''} {ranges(numbers)}" if numbers else ""
 
 
-def group_title(group: Group) -> str:
-    """Return a group in one line."""
+def group_title(group: Group, review: Review) -> str:
+    """Return a group in one line; what happens to traffic after a hitless change is in the findings."""
     noun = plural(len(group.devices), NOUNS[group.kind])
     platform = "" if group.kind == "host" else f" ({group.platform})"
     text = f"{noun}{platform}: {UNKNOWN if _gravest_is_unknown([group]) else IMPACTS[group.impact]}"
+    if group.impact <= Impact.HITLESS < review.impact and _new_faults(review):
+        text += " while it is applied"
     if group.gpus:
         text += f", {plural(group.gpus, 'GPU')}{_describe_rails(group.rails, ' on ')}"
     return text
