@@ -165,6 +165,10 @@ _NVUE = {
 """Lines of NVUE that no plan has (Cumulus Linux user guide: "Equal Cost Multipath", "BGP")."""
 
 
+_SWITCH = re.compile(r"(?:nv set [\w /.:-]* )?([a-z-]+):? ['\"]?(on|off)['\"]?")
+"""The same as a command, or with other quotes."""
+
+
 def read_contradiction(text: str) -> Contradiction | None:
     """Return the fault that a text shows, None for any other text."""
     if match := _UNBOUND.fullmatch(text):
@@ -172,6 +176,8 @@ def read_contradiction(text: str) -> Contradiction | None:
         return Contradiction("queue", match[1], match[2], effect) if effect else None
     if text in _NVUE:
         return _NVUE[text]
+    if (match := _SWITCH.fullmatch(text)) and (found := _NVUE.get(f"{match[1]}: '{match[2]}'")):
+        return found
     for kind, form, effect in _FORMS:
         if match := form.fullmatch(text):
             return Contradiction(kind, match[2], match[1], effect)

@@ -39,6 +39,7 @@ REACHED = [
 
 FAULTS = [
     (("interface bond1 bond mlag id 1", "mlag enable off"), 1),
+    (("interface swpx1 type swp", "interface swp1s0 type swp"), 0),
     (("interface vlan10 ip vrr address 10.1.0.1/24", "router vrr enable off"), 1),
     (("interface vlan10 ip vrr address 10.1.0.1/24", "interface vlan10 ip address 10.1.0.1/24"), 1),
     (("vrf RED table auto", "interface swp1 ip vrf BLUE"), 1),

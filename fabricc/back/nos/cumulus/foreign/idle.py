@@ -89,6 +89,8 @@ def _find_types(lines: _Lines) -> Iterator[tuple[str, str, int]]:
     for words, line in _select(lines, "interface"):
         if words[1:] == ("type", "bond") and _FRONT.fullmatch(words[0]) and words[0] not in bonds:
             yield f"type bond of {words[0]}", "the name is that of a port, and it has no members", line
+        if words[1:] == ("type", "swp") and words[0].startswith("swp") and not _FRONT.fullmatch(words[0]):
+            yield f"interface {words[0]}", "no port has such a name", line
 
 
 def _find_logins(lines: _Lines) -> Iterator[tuple[str, str, int]]:
@@ -356,7 +358,7 @@ _PLACES = {
 """Kind of a node -> key -> the key below it that the former belongs to."""
 _SESSIONS = (("neighbor",), ("peer-group",))
 _FINDERS = (
-    (("bond",), _find_types),
+    (("bond", "swp"), _find_types),
     (("allow-users", "deny-users"), _find_logins),
     (_PROTOCOLS, _find_servers),
     ((" port:", " port "), _find_services),
