@@ -240,15 +240,27 @@ def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Find
         )
 
 
+def _denied_loopback(statement: Statement, clause: str) -> str:
+    """Return the own loopback if a clause denies a list of nothing else, "" for any other clause; not of spines."""
+    match = _DENIED.fullmatch(clause) if statement.place.tier not in UPPER else None
+    entries = statement.facts_below(f"prefix_list[{match[1]}]/").values() if match else ()
+    own = {str(statement.rest.get(path)) for path in ("loopback/ipv4", "loopback/ipv6")}
+    return str(next(iter(entries))) if entries and own.issuperset(map(str, entries)) else ""
+
+
+_DENIED = re.compile(r"deny prefix_list (\S+)")
+
+
 def _rejected_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies of sessions with other switches that reject the loopback, which a clause of its own names."""
     maps = {str(values.get("export")) for _, values in sessions_to_switches(statement, sessions)}
     for path, value in statement.facts_below("route_map[").items() if maps else ():
         name, number = split_list_path(path, "route_map")
         match = _REJECTED.fullmatch(str(value))
-        if match and name in maps and is_number(number):
+        lost = match[1] if match else _denied_loopback(statement, str(value))
+        if lost and name in maps and is_number(number):
             message = (
-                f"{statement.name}: clause {name} {number} rejects the loopback {match[1]}: nobody reaches it"
+                f"{statement.name}: clause {name} {number} rejects the loopback {lost}: nobody reaches it"
             )
             remedy = "Permit the loopback in the clause."
             yield finding_at(

@@ -135,7 +135,7 @@ def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findi
                 named = ((path, statement.rest.get(path, values.get(direction))) for path in paths)
                 hit = ((path, _denying_name(name, denying)) for path, name in named)
                 closed += [(key[1], path, name) for path, name in hit if name][:1]
-        linked = any(far.known for far in statement.fars.values())
+        linked = any(far.known for far in statement.fars.values()) or statement.place.tier is not Tier.OTHER
         if closed and (linked or {key for key, _, _ in closed} >= {neighbor for _, neighbor in joined}):
             who = join_words([neighbor for neighbor, _, _ in closed], 2)
             _, path, name = closed[0]

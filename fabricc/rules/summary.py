@@ -170,8 +170,8 @@ def _mute_process(statement: Statement, sessions: Sessions, announcing: bool) ->
     if "bgp/asn" in statement.rest:
         idle = announcing and not sessions.listens and all(vrf for vrf, _ in sessions.stated)
         return "bgp/asn" if idle else ""
-    bare = Counter(vrf for vrf, neighbor in sessions.stated if not is_address(neighbor)).most_common(1)
-    return next((f"vrf[{vrf}]/bgp/asn" for vrf, count in bare if count > 1), "")
+    most = Counter(vrf for vrf, _ in sessions.stated).most_common(1)
+    return next((f"vrf[{vrf}]/bgp/asn" for vrf, count in most if count > 1), "")
 
 
 _PROTOCOLS = ("ospf_area", "isis")
