@@ -216,6 +216,8 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
 
 # --- classes, queues and marking ----------------------------------------------------------------------
 
+_WHOLE = 100
+"""The largest weight of a scheduler (sonic-scheduler.yang)."""
 _OUTER = ("SRC_IP", "DST_IP", "L4_SRC_PORT", "L4_DST_PORT")
 
 
@@ -230,6 +232,9 @@ def _odd_treatment(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if any(each.startswith("INNER_") for each in names) and names.isdisjoint(_OUTER):
             effect = "packets without a tunnel, such as those of RoCE, take one path"
             yield odd_field("SWITCH_HASH", key, row, "ecmp_hash", effect)
+    for key, row in table_rows(tables, "SCHEDULER").items():
+        if "weight" in row and not 0 < (_number(row, "weight") or 0) <= _WHOLE:
+            yield odd_field("SCHEDULER", key, row, "weight", f"no queue gets it: it is 1 to {_WHOLE}")
     for key, row in table_rows(tables, "PFC_WD").items():
         if row.get("BIG_RED_SWITCH") == "enable":
             yield odd_field("PFC_WD", key, row, "BIG_RED_SWITCH", "every lossless queue is stopped")

@@ -113,6 +113,7 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "a family of nobody": ("BGP_PEER_GROUP_AF|default|UP|ipv4 ", _edit("BGP_PEER_GROUP_AF", "default|UP|ipv4")),
     "VNIs of no NVO": ("VXLAN_TUNNEL_MAP|vtep|map_10 without", _both(_edit("BGP_PEER_GROUP_AF", "default|UP|l2vpn_evpn"), _edit("VXLAN_TUNNEL_MAP", "vtep|map_10", vni="10"))),
     "VNIs that nobody announces": ("BGP_GLOBALS_AF|default|l2vpn_evpn advertise-all-vni", _both(_edit("BGP_GLOBALS_AF", "default|l2vpn_evpn", **{"advertise-all-vni": "false"}), _edit("VXLAN_TUNNEL_MAP", "vtep|map_10", vni="10"))),
+    "a weight of nothing": ("SCHEDULER|rdma weight", _edit("SCHEDULER", "rdma", weight="0")),
     "an absurd share": ("BUFFER_PROFILE|pg_lossless_400000_5m_profile dynamic_th", _edit("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", dynamic_th="30")),
     "RDMA in the pool of others": ("BUFFER_PROFILE|egress_lossless_profile pool", _edit("BUFFER_PROFILE", "egress_lossless_profile", pool="egress_lossy_pool")),
     "no server of logins": ("AAA|authentication login", _edit("AAA", "authentication", login="tacacs+")),
