@@ -1,4 +1,4 @@
-"""State words of a text that take no effect: prefixes that are too long, and policies that a later line replaces."""
+"""State words of a text without effect: too long prefixes, policies that a later line replaces, and lost classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,98 @@ def state_lost_lines(reading: Reading, files: Mapping[str, str]) -> Reading:
             reading.put(f"unread[{prefix}]", "its length is larger than that of an address", file, line)
         for line, words, policy in _replaced_policies(text) if "route-map " in text else ():
             reading.put(f"unread[{words}]", f"a later line names {policy} instead", file, line)
+        for line, words, why in _lost_classes(text) if "policy-map type q" in text else ():
+            reading.put(f"unread[{words}]", why, file, line)
     return reading
+
+
+_BLOCK = re.compile(
+    r"(class-map|policy-map) type (?:qos|quality-of-service)(?: match-\w+)? (\S+)|ip access-list (\S+)"
+)
+_CLASS = re.compile(r"\s+(?:\d+ )?class (?!class-default|built-in)(\S+)")
+_PAUSED = re.compile(r"^\s+priority-flow-control priority (\d) no-drop", re.MULTILINE)
+_TRUSTED = re.compile(r"^\s+qos trust dscp", re.MULTILINE)
+_RDMA = re.compile(r"\b(?:match dscp (?:.* )?(?:24|26|cs3|af31)\b|eq 4791\b)")
+_BOUND = re.compile(r"^\s+service-policy type qos input (\S+)", re.MULTILINE)
+_LOSS = re.compile(r"drop|police .*")
+_POINT = re.compile(r"set dscp (\d+)")
+
+
+def _lost_classes(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line, words and reason of classes by which a policy of EOS does not put RDMA into the class that is paused.
+
+    A class without a match is of no packet, and a policy classifies where ports do not trust code points (EOS user
+    manual, "Quality of Service").
+    """
+    blocks = _blocks_of_classes(text)
+    maps = {name: lines for kind, name, lines in blocks if kind != "policy-map"}
+    paused, trusted = {int(each) for each in _PAUSED.findall(text)}, _TRUSTED.search(text)
+    for name, lines in ((name, lines) for kind, name, lines in blocks if kind == "policy-map"):
+        if name not in _BOUND.findall(text):
+            continue
+        classes = dict[str, list[tuple[int, str]]]()
+        for line, words in lines[1:]:
+            if match := _CLASS.fullmatch(words):
+                classes[match[1]] = [(line, words)]
+            elif classes and not words.strip().startswith("class "):
+                classes[[*classes][-1]].append((line, words))
+            else:
+                classes.setdefault("", []).append((line, words))
+        classes.pop("", None)
+        filled = False
+        of_rdma = lines[0][0]
+        for each, inside in classes.items():
+            if each not in maps:
+                yield inside[0][0], f"class {each}", "no class map has this name"
+            elif not any("match" in words for _, words in maps[each][1:]):
+                yield maps[each][0][0], f"class map {each}", "it has no condition, so it is of no packet"
+            sets = {words.split()[-1]: line for line, words in inside if "set traffic-class" in words}
+            about = "\n".join(words for _, words in maps.get(each, ()))
+            lists = [
+                words
+                for listed, found in maps.items()
+                if f"access-group {listed}" in about
+                for _, words in found
+            ]
+            if any(map(_RDMA.search, (about, *lists))):
+                of_rdma = next(iter(sets.values()), inside[0][0])
+            if paused & {*map(int, filter(str.isdigit, sets))}:
+                filled = True
+                for line, words in inside[1:]:
+                    point = _POINT.fullmatch(words.strip())
+                    if _LOSS.fullmatch(words.strip()):
+                        yield (
+                            line,
+                            f"class {each}",
+                            f"`{words.strip()}` drops packets of a class that is paused",
+                        )
+                    elif point and int(point[1]) >> 3 not in paused:
+                        yield (
+                            line,
+                            f"class {each}",
+                            f"`{words.strip()}`: next switches take its packets for others",
+                        )
+        if paused and classes and not filled and not trusted:
+            yield (
+                of_rdma,
+                f"policy-map {name}",
+                f"it puts no packets into traffic class {min(paused)}, which is paused",
+            )
+
+
+def _blocks_of_classes(text: str) -> list[tuple[str, str, list[tuple[int, str]]]]:
+    """Return kind, name, and numbered lines of each class map, policy map and list."""
+    found: list[tuple[str, str, list[tuple[int, str]]]] = []
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _BLOCK.match(line):
+            inside = True
+            found.append((match[1] or "list", match[2] or match[3], [(number, line)]))
+        elif inside and line.startswith(" ") and line.strip() != "!":
+            found[-1][2].append((number, line))
+        elif line.strip() != "!" or not line.startswith(" "):
+            inside = False
+    return found
 
 
 def _impossible_prefixes(text: str) -> Iterator[tuple[int, str]]:

@@ -342,6 +342,36 @@ def test_the_later_of_two_lines_about_pausing_counts(lines: str, paused: str | N
     assert any(path.startswith("unread[no-drop") for path in facts) == (paused is None)
 
 
+CLASSES = """\
+class-map type qos match-any ROCE
+   match dscp 26
+policy-map type quality-of-service IN
+   class ROCE
+      set traffic-class 3
+interface Ethernet1
+   service-policy type qos input IN
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        ("", "", []),
+        ("   class ROCE", "   class ROCEE", ["class ROCEE"]),
+        ("   match dscp 26\n", "", ["class map ROCE"]),
+        ("traffic-class 3", "traffic-class 1", ["policy-map IN"]),
+        ("      set traffic-class 3\n", "", ["policy-map IN"]),
+        ("traffic-class 3", "traffic-class 3\n      drop", ["class ROCE"]),
+        ("traffic-class 3", "traffic-class 3\n      set dscp 0", ["class ROCE"]),
+    ],
+)
+def test_a_class_that_does_not_fill_the_paused_one_has_no_effect(old: str, new: str, lost: list[str]) -> None:
+    facts = EOS.read({FILE: CLASSES.replace(old, new, 1)}).facts
+    assert [path[7:-1] for path in facts if path.startswith("unread[")] == lost
+
+
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
     text = "hostname a\nip http client source\n!\nrouter frob 1\n   max-lsa 12000\nbanner motd\nhello there\nEOF\n"
     assert EOS.read({FILE: text}).unknown == [
