@@ -365,7 +365,8 @@ def _needs_capabilities(sessions: Sessions, key: Key) -> bool:
 
 
 _MATCHED = re.compile(
-    r"\bmatch (tag|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list|ip next-hop type"
+    r"\bmatch (tag|policy|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list"
+    r"|ip next-hop type"
     r"|peer|neighbor|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
 )
 _ALL = 100
@@ -411,10 +412,18 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
             if why:
                 message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
                 remedy = "Correct the condition, or remove it."
-                word = f"{kind} {wanted}"
+                called = [*statement.facts_below(f"route_map[{wanted}]/")][:1] if kind == "policy" else []
+                word = "" if called else f"{kind} {wanted}"
                 yield finding_at(
-                    POINTLESS, statement.device, path, message, "unmet condition", Severity.WARNING, remedy, word=word
-                )  # fmt: skip
+                    POINTLESS,
+                    statement.device,
+                    (*called, path),
+                    message,
+                    "unmet condition",
+                    Severity.WARNING,
+                    remedy,
+                    word=word,
+                )
         if name in around.imports and (words := route_blocks.uninstalling_words(str(value))):
             message = f"{statement.name}: clause {name} {number} has `{words}`: no route that it permits is installed"
             remedy = "Remove it from the policy of the session."
@@ -459,6 +468,8 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         listed = statement.facts_below(f"prefix_list[{wanted}]/")
         other = listed and not statement.facts_below(f"access_list[{wanted}]/")
         return f"{wanted} is a prefix list, not an access list" if other else ""
+    if kind == "policy":
+        return "this policy permits none" if _permits_nothing(statement, wanted) else ""
     if kind == "local-preference":
         known = (str(_ALL), *_set_preferences(statement))
         return "" if wanted in known else "no policy sets it"
@@ -489,6 +500,18 @@ def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wante
         if wanted in around.neighbors or around.tunnels or wanted == "local"
         else "no neighbor has this address"
     )
+
+
+def _permits_nothing(statement: Statement, name: str) -> bool:
+    """Return whether a policy that another one calls decides on every route, and permits none."""
+    for path, value in statement.facts_below(f"route_map[{name}]/").items():
+        words = str(value).split()
+        if is_number(split_list_path(path, "route_map")[1]):
+            if words[0] == "permit" and "continue" not in words:
+                return False
+            if words == ["deny"]:
+                return True
+    return False
 
 
 def _unset_metrics(fabric: Switches) -> Iterator[Report]:

@@ -186,20 +186,25 @@ def _denying_maps(statement: Statement, direction: str) -> set[str]:
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches that have no policy, on a system that then exchanges every route.
 
-    The severity is `note` on a switch without PFC and without any policy: many networks are designed that way.
+    The severity is `note` on a switch without PFC and without any policy: many networks are designed that way, and
+    `warning` where three times as many sessions to the same tier have one.
     """
     if statement.rest.get(_REQUIRED) == "true":
         return
     bare: dict[str, list[Key]] = {}
+    guarded, lacking = Counter[tuple[str, Tier]](), Counter[tuple[str, Tier]]()
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is None or not far.known or far.tier not in _HEIGHT or not _carries_unicast(values):
             continue
         missing = [way for way in ("import", "export") if not has_policy(values, way)]
+        guarded.update((way, far.tier) for way in ("import", "export") if way not in missing)
+        lacking.update((way, far.tier) for way in missing)
         if missing:
             bare.setdefault(" and no ".join(missing), []).append(key)
     severity = Severity.NOTE
-    if bare and (lossless_ports(statement) or _has_unused_policy(statement)):
+    odd = any(guarded[each] >= _MOST * count for each, count in lacking.items())
+    if bare and (odd or lossless_ports(statement) or _has_unused_policy(statement)):
         severity = Severity.WARNING
     for ways, keys in bare.items():
         who = join_words([neighbor for _, neighbor in keys], 2)
@@ -210,6 +215,10 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
         paths = tuple(session_path(keys[0], leaf) for leaf in leaves)
         remedy = "Permit the intended prefixes on each session between switches, in both directions."
         yield finding_at(POLICY, statement.device, paths, message, f"no {ways} policy", severity, remedy)
+
+
+_MOST = 3
+"""How many sessions with a policy, for one without, show that the latter lost it."""
 
 
 def _has_unused_policy(statement: Statement) -> bool:

@@ -12,6 +12,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
+from fabricc.rules.blocked_routes import _permits_nothing
 from fabricc.rules.filters import _filter_findings
 from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.harmful_settings import OPEN
@@ -305,3 +306,21 @@ def test_a_filter_is_judged_by_what_its_port_carries(case: str) -> None:
     statement = read_statement(device, Place(Tier.TOR), fars)
     found = list(_filter_findings(statement, sessions_of(statement)))
     assert [each.message.split()[-1] for each in found] == [dropped] * bool(dropped)
+
+
+@pytest.mark.parametrize(
+    ("clauses", "closed"),
+    [
+        (("deny match protocol direct", "deny"), True),
+        (("deny", "permit match protocol direct"), True),
+        (("permit match protocol direct continue", "deny"), True),
+        (("permit match protocol direct", "deny"), False),
+        (("deny match protocol bgp",), False),
+    ],
+)
+def test_a_called_policy_that_denies_everything_permits_nothing(
+    clauses: tuple[str, ...], closed: bool
+) -> None:
+    facts: dict[str, Value] = {f"route_map[P]/{at}0": text for at, text in enumerate(clauses, 1)}
+    device = Device("lf1", Kind.SWITCH, "junos", {}, {}, Contents(Reading(facts)))
+    assert _permits_nothing(read_statement(device, Place(Tier.TOR), {}), "P") is closed
