@@ -398,8 +398,9 @@ def find_contradictions(link: Link, devices: Mapping[str, Device]) -> Iterator[F
         device = devices[claim.near.device]
         far = f"{claim.far.device} {claim.far.port}".strip()
         other = link.b if link.a == claim.near else link.a
-        if f"_{claim.far.device}_" in f"_{_NO_WORD.sub('_', other.device)}_":
-            continue  # names of files, of which one has that of the other
+        named = f"_{_NO_WORD.sub('_', other.device)}_"  # of a file, which may contain that of the device
+        if claim.far.device != other.device and f"_{claim.far.device}_" in named:
+            continue
         if claim.near in (link.a, link.b):
             truth = f"the link leads to {other.device} {other.port} ({shown})"
         else:
