@@ -350,7 +350,9 @@ class _Bgp(File):
             matching = [rule for _, rule in rules if table_entries_at(rule, "match")]
             for place, rule in enumerate(matching):
                 text, line = self._prefix_rule(f"prefix_list[{name}]/{place}/", rule)
-                self.put(f"prefix_list[{name}]/{place}", text, line)
+                stated = scope.values.get("type", ("ipv4", 0))[0]
+                whole = "::/0 le 128" if stated == "ipv6" else "0.0.0.0/0 le 32"
+                self.put(f"prefix_list[{name}]/{place}", whole if text == "any" else text, line)
             self.put(f"prefix_list[{name}]/rules", len(rules), scope.line)
             if rules:
                 family = "ipv6" if ":" in text else "ipv4"

@@ -410,3 +410,10 @@ def test_routes_that_commands_of_interfaces_add_are_routes(
 def test_a_misspelled_group_of_quality_of_service_is_named() -> None:
     text = FLAT["qos_features.conf"].replace("default_ecn_red_conf.ecn_enable", "default_ecn_conf.ecn_enable")
     assert "unread[default_ecn_conf]" in CUMULUS.read({**FLAT, "qos_features.conf": text}).facts
+
+
+@pytest.mark.parametrize(("kind", "value"), [("ipv4", "0.0.0.0/0 le 32"), ("ipv6", "::/0 le 128")])
+def test_any_of_a_prefix_list_is_every_prefix_of_its_family(kind: str, value: str) -> None:
+    start = "nv set router policy prefix-list ALL"
+    text = f"{start} type {kind}\n{start} rule 5 action permit\n{start} rule 5 match any\n"
+    assert CUMULUS.read({FILE: text}).facts["prefix_list[ALL]/0"] == value

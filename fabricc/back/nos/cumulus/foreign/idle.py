@@ -349,7 +349,7 @@ _ZERO = re.compile(r"router-id:? ['\"]?0\.0\.0\.0")
 _PLACES = {
     "interface": {
         **dict.fromkeys(("mtu", "speed", "fec", "auto-negotiate", "breakout", "state"), "link"),
-        **dict.fromkeys(("address", "gateway", "vrf", "vrr"), "ip"),
+        **dict.fromkeys(("address", "gateway", "vrr"), "ip"),
         **dict.fromkeys(("pfc", "congestion-control", "pfc-watchdog"), "qos"),
     },
     "vrf": dict.fromkeys(("bgp", "ospf", "static", "neighbor", "peer-group"), "router"),
