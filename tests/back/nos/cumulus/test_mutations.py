@@ -37,7 +37,7 @@ DEVICE_DEFAULTS = {
     ("link", "state:"), ("state", "up: {}"),  # a configured port is up
     ("ipv4-unicast", "enable: 'on'"), ("ipv4-unicast", "state: enabled"),  # a neighbor carries IPv4,
     ("address-family", "ipv6-unicast:"), ("ipv6-unicast", "enable: 'off'"),  # and IPv6 only when activated
-    ("ipv6-unicast", "state: disabled"),
+    ("ipv6-unicast", "state: disabled"), ("lldp", "state: enabled"),  # LLDP runs unless it is disabled
     ("header", "rev-id: 1.0"), ("cumulus", "full-name: cumulus,,,"),
 }  # fmt: skip
 
