@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.numbers import is_number
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -81,7 +83,7 @@ def _lost_classes(text: str) -> Iterator[tuple[int, str, str]]:
             ]
             if any(map(_RDMA.search, (about, *lists))):
                 of_rdma = next(iter(sets.values()), inside[0][0])
-            if paused & {*map(int, filter(str.isdigit, sets))}:
+            if paused & {*map(int, filter(is_number, sets))}:
                 filled = True
                 for line, words in inside[1:]:
                     point = _POINT.fullmatch(words.strip())

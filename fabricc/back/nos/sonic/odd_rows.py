@@ -377,8 +377,8 @@ def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if "dynamic_th" not in row and "static_th" not in row and row.get("headroom_type") != "dynamic":
             effect = "it has no limit, without which no profile is created (SAI, saibuffer.h)"
             yield odd_lack("BUFFER_PROFILE", key, "dynamic_th", effect)
-        share = str(row.get("dynamic_th", "0"))
-        if share.lstrip("-").isdecimal() and abs(int(share[:9])) > _SHARES:
+        share = whole_number(str(row.get("dynamic_th", "0")).removeprefix("-"))
+        if share is not None and share > _SHARES:
             yield odd_field(
                 "BUFFER_PROFILE", key, row, "dynamic_th", "no switch has such a share of the buffer"
             )
