@@ -20,6 +20,8 @@ NAMES = [
     *(pytest.param(name, marks=pytest.mark.slow) for name in ("evo-dual-unnumbered", "evo-drained", "evo-lossy")),
 ]  # fmt: skip
 """Both families with every setting; in the long run those with other words in few places."""
+LABELS = ("trusted-ca-group FABRICC {", "target-address FABRICC-2 {")
+"""Blocks whose names nothing else mentions."""
 WORD = re.compile(r'"[^"]*"|[^\s{};\[\]"]+')
 
 
@@ -75,10 +77,11 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
     survivors, elsewhere = [], []
     for at, start, changed in make_mutants(text)[::step]:
         places = named_lines(changed, planned)
-        if not places:
-            survivors.append((lines[at].strip(), start))
-        elif not places & set(range(at + 1, end(lines, at) + 2)):
-            elsewhere.append(lines[at].strip())
+        line = lines[at].strip()
+        if not places and not (line in LABELS and lines[at][start:].startswith("FABRICC")):
+            survivors.append((line, start))
+        elif places and not places & set(range(at + 1, end(lines, at) + 2)):
+            elsewhere.append(line)
     assert survivors == []
     # Names that become those of a neighbor, such as the next cage: five in every sample, under 1 % of most.
     assert len(elsewhere) <= 5, elsewhere
