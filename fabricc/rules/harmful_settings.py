@@ -437,8 +437,8 @@ def _open_ranges(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         )
         guarded = any(each.startswith(f"{path}/") and _GUARD.search(each) for each in stated)
         if not within and not guarded:
-            message = f"{statement.name} takes and announces every route, without a policy, on sessions from {listed}"
-            remedy = "Permit the intended prefixes on these sessions, in both directions."
+            message = f"{statement.name} takes every route, without a policy, on sessions from {listed}"
+            remedy = "Permit the intended prefixes on these sessions."
             yield finding_at(
                 REFUSED, statement.device, path, message, "unknown peer", Severity.WARNING, remedy
             )
