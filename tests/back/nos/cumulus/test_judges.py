@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.base.numbers import natural_key
 from fabricc.catalog.library import Library
 from fabricc.fabric.model import Direction, Peer, Port, Switch
 from tests import outward, samples, tenanted
@@ -100,13 +101,16 @@ def full_switch(model: SwitchModel, breakout: Breakout) -> Switch:
 @needs_models
 @pytest.mark.parametrize("release", [quick_or_slow(release) for release in CUMULUS.releases])
 def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(f"nvueschema.models.v{release.replace('.', '_')}") is None:
+        pytest.skip(f"nvueschema has no model of {release}")
     switches = {name: variant(name, release) for name in VARIANTS}
     switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("cumulus"))}
     switches |= {f"tenants-{at}": switch for at, switch in enumerate(tenanted.switches("cumulus"))}
     of_family = {MODELS[name].asic_family: name for name, _ in CASES}.values()
     switches |= of_catalog(lambda name: name in of_family)
     # The walk takes every list for a mistake; this one is a list in the model, as the test below shows.
-    but = "error: system.aaa.authentication.order: YAML list" if release == "5.15" else ""
+    has_list = natural_key(release) >= natural_key("5.15")
+    but = "error: system.aaa.authentication.order: YAML list" if has_list else ""
     assert_accepted(release, write_switches(tmp_path, switches, release), but)
 
 
