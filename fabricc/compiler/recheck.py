@@ -90,7 +90,7 @@ def _check_tree(
         remedy = f"Name it: `fabricc check {shell_path(tree)} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
     compiled = compile_spec(spec_path, lock_path=lock)
-    found, sources = [*compiled.diagnostics], compiled.sources
+    of_plan, sources = compiled.diagnostics, compiled.sources
     if not compiled.sound:  # what a system cannot express is reported, and the rest is proved
         compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
     if not compiled.sound:
@@ -106,6 +106,7 @@ def _check_tree(
             diagnostics=(Diagnostic("FAB6016", Severity.ERROR, message, None, help_),)
         ), sources
     spec = compiled.spec
+    found: list[Diagnostic] = []
     inputs = manifest_inputs(compiled)
     if not _same_inputs(inputs, manifest.inputs):
         message = f"{tree} was built from another state of {spec_path}, its lock or its catalog"
@@ -131,7 +132,7 @@ def _check_tree(
             answers += outcome.answers
             codes += outcome.findings.by_code()
         found += tree_proof.verify_manifest(tree, manifest, verified, unstated(), _shared_files(compiled))
-    found = apply_severities(soften_breaches(found, spec), spec.accept)
+    found = apply_severities(soften_breaches([*found, *of_plan], spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     accounts = tuple(account_topics(answers, codes))
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links, accounts=accounts)
