@@ -77,8 +77,8 @@ def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
     ]
     if any(owner.startswith(_TENANT) for owner, _ in statements):
         return tuple(sorted(statements))
-    if not statements and seen.switch.vtep is None and "anycast_mac" not in seen.evpn:
-        return ()  # a ToR that no tenant has a port on
+    if not statements and seen.switch.vtep is None:
+        return ()  # a ToR that no tenant has a port on, or a pair without VXLAN, whose gateways are its own
     mac = _checksum(seen.evpn.get("anycast_mac"))
     return tuple(sorted([*statements, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
 
