@@ -18,7 +18,7 @@ from fabricc.audit.device import PackedDevice, Texts, collected_systems, devices
 from fabricc.audit.substitution import KnownTexts
 from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
@@ -132,7 +132,7 @@ def _file_names() -> frozenset[str]:
     )
 
 
-_TREE_DEVICES = ("switches", "hosts")
+_TREE_DEVICES, _SUBNETS = ("switches", "hosts"), "subnets"
 """Folders of a built tree that hold devices' files."""
 _MOST_FILES = 500_000
 _PIECES = 4000
@@ -184,7 +184,7 @@ def gather_devices(
     for tree in trees_around(folder):
         reject_pending(tree)
     top, names = (folder, files_below(folder)) if folder.is_dir() else (folder.parent, [folder.name])
-    names = of_devices(top, names)
+    names, infiniband = of_devices(top, names)
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(device_of(name), []).append(name)
@@ -209,7 +209,15 @@ def gather_devices(
     named, twice = _name_devices(read)
     devices = _make_devices(top, named, packed=packed)
     findings += [*twice, *_unmatched_models(devices.values())]
-    if not devices:
+    if infiniband:
+        message = (
+            f"{join_words(infiniband, 2)} is InfiniBand, which `fabricc check` proves: it is not read here"
+        )
+        severity = Severity.NOTE if devices else Severity.ERROR
+        findings.append(
+            Finding("FAB9500", message, "", severity=severity, help=f"Run `fabricc check {infiniband[0]}`.")
+        )
+    elif not devices:
         findings.append(
             Finding("FAB9500", "the folder holds no configuration of a system that is known", "",
                     help=f"Systems: {', '.join(collected_systems())}, and files of hosts below their `etc`.")
@@ -241,13 +249,26 @@ def files_below(folder: Path) -> list[str]:
     return sorted(found)
 
 
-def of_devices(top: Path, names: Sequence[str]) -> list[str]:
-    """Return the files without those of trees that fabricc built which are for no device: plan, jobs, acceptance."""
-    first = f"{_TREE_DEVICES[0]}/"
-    holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
-    listed = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding
-    trees = {below for below in listed if _is_built_tree(top / below)}
-    return [name for name in names if not trees or not _is_outside_devices(name, trees)]
+def of_devices(top: Path, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files without those of trees that fabricc built which are for no device: plan, jobs, acceptance.
+
+    Returns:
+        The files, and the trees of InfiniBand alone, whose files are left out.
+    """
+    holding = _folders_with(names, _TREE_DEVICES[0])
+    subnets = _folders_with(names, _SUBNETS) - holding
+    listed = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)}
+    trees = {below for below in listed & (holding | subnets) if _is_built_tree(top / below)}
+    infiniband = trees & subnets
+    kept = [name for name in names if not trees or not _is_outside_devices(name, trees)]
+    kept = [name for name in kept if not any(name.startswith(below) for below in infiniband)]
+    return kept, sorted(str(top / below) for below in infiniband)
+
+
+def _folders_with(names: Sequence[str], folder: str) -> set[str]:
+    """Return the folders, with a slash at their end, that have a folder of this name with files."""
+    first = f"{folder}/"
+    return {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
 
 
 def _is_built_tree(top: Path) -> bool:

@@ -16,7 +16,7 @@ from fabricc.audit.device import split_sections, text_of
 from fabricc.audit.gather import device_of, gather_devices
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import FindingsError
+from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.facts.statement import Kind
 
@@ -259,6 +259,20 @@ def test_a_folder_without_configurations_is_an_error(tmp_path: Path) -> None:
     assert find_codes(gather_devices(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
         ("FAB9500", ""), ("FAB9501", "README"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_tree_of_infiniband_is_named_and_not_read(tmp_path: Path, beside: bool) -> None:
+    tree = {
+        "ib/manifest.json": '{"made_by": "fabricc"}',
+        "ib/subnets/rails/opensm.conf": "routing_engine ftree\n",
+        "ib/hosts/host01/etc/sysctl.d/60-fabricc.conf": "net.ipv4.conf.ib0.rp_filter = 2\n",
+    }
+    found = gather_devices(folder_of(tmp_path, tree | ({"leaf1.cfg": EOS} if beside else {})), jobs=1)
+    assert [*found.devices] == (["leaf1"] if beside else [])
+    (finding,) = found.findings
+    assert f"{tmp_path / 'ib'} is InfiniBand" in finding.message
+    assert (finding.severity is Severity.NOTE) is beside
 
 
 def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None:
