@@ -20,6 +20,7 @@ from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.files import Folder
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work, usable_cpus
@@ -215,7 +216,13 @@ def gather_devices(
         )
         severity = Severity.NOTE if devices else Severity.ERROR
         findings.append(
-            Finding("FAB9500", message, "", severity=severity, help=f"Run `fabricc check {infiniband[0]}`.")
+            Finding(
+                "FAB9500",
+                message,
+                "",
+                severity=severity,
+                help=f"Run `fabricc check {shell_path(infiniband[0])}`.",
+            )
         )
     elif not devices:
         findings.append(
