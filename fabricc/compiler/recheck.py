@@ -180,7 +180,7 @@ def has_own_text(compiled: Compiled) -> bool:
 
 
 _DOWN = re.compile(r" is shut, |\bno session\b")
-"""What findings about the ends of links and sessions say if one end is shut, or if no session comes up."""
+"""Words in findings about links and sessions of which one end is shut, or no session comes up."""
 
 
 def breaks_shares(compiled: Compiled, findings: Iterable[Diagnostic]) -> bool:

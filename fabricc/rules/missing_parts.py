@@ -286,7 +286,7 @@ def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
 
 
 def _compare_pairs(fabric: Switches) -> Iterator[Report]:
-    """Report what the two switches of a pair configure differently, and what two pairs have alike."""
+    """Report settings that differ on the two switches of a pair, and those that two pairs share."""
     yield from _shared_by_pairs(fabric)
     managed = {each.pair.management: name for name, each in fabric.summaries.items() if each.pair}
     managed.pop("", None)

@@ -101,7 +101,7 @@ class Overlay(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What a switch states about its MLAG peer: its address, and what both must have alike.
+    """The statements of a switch about its MLAG peer: its address, and settings that must be equal on both.
 
     Attributes:
         peer: the address of the other one; `domain` and `mac`: of the pair, "" if not stated.

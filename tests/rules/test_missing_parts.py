@@ -331,7 +331,7 @@ PAIRS = {
     ),
     "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
 }  # fmt: skip
-"""Fault of one switch of a pair of NVUE -> an expression, its new text, and what is said of the switch."""
+"""Fault of one switch of a pair of NVUE -> an expression, its new text, and the message about the switch."""
 
 
 @pytest.mark.spread

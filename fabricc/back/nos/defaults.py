@@ -188,7 +188,7 @@ _MOST_PATHS = {"eos": 600, "nxos": 128, "frr": 256, "cumulus": 256, "sonic": 514
 
 
 def most_paths(system: str) -> int:
-    """Return how many equal paths BGP of a system takes at most ; 0 if unknown.
+    """Return how many equal paths BGP of a system takes at most; 0 if unknown.
 
     Sources: EOS and NX-OS command references; `--enable-multipath` of the packages of FRR, and of SONiC's image.
     """
@@ -216,7 +216,7 @@ _STOPPED = re.compile(
 
 
 def stops_bgp(path: str, value: object) -> bool:
-    """Return whether a fact says that BGP does not run: its daemon, feature or container is off, or it is shut."""
+    """Return whether BGP does not run by a fact: its daemon, feature or container is off, or it is shut."""
     if path == "unread[frr.conf for vtysh]":
         return "FEATURE|bgp " in str(value)
     return value != "false" and bool(_STOPPED.fullmatch(path))
