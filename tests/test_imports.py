@@ -94,6 +94,7 @@ def reachable_modules(graph: Mapping[str, Set[str]], name: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_circle_of_imports() -> None:
     found = named_by_each(typed=False)
     assert found["fabricc.fabric.fabric"], "the waist is looked at too"

@@ -342,6 +342,7 @@ def test_adopt_writes_lines_without_a_key_as_overlays_and_no_secrets(foreign):
     assert "redistribute connected\n" in kept, "as it runs, and each build tells that filters are gone"
 
 
+@pytest.mark.slow
 def test_an_invariant_that_what_runs_breaks_is_accepted_and_reported(foreign):
     accepted = {each["code"] for each in foreign.adopted.draft.accept}
     proof = foreign.adopted.compiled.proof(jobs=1)

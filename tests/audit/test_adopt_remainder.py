@@ -116,6 +116,7 @@ def test_each_line_that_a_build_does_not_write_is_listed(bundled: run.Adoption) 
     assert {"FAB9706"} <= {each.code for each in bundled.findings}
 
 
+@pytest.mark.slow
 def test_lines_with_secrets_are_counted_and_not_shown(bundled: run.Adoption) -> None:
     assert "(a line with a secret)" in [each.text for each in bundled.adopted.lost["leaf1"]]
     assert "sha512" not in report.as_text(bundled)

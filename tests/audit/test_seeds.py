@@ -78,10 +78,9 @@ def test_inventories_are_sound(name: str) -> None:
         assert odd == ({"FAB9601", "FAB9665"} if name == WITHOUT_BFD else set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hosts", [True, False])
-@pytest.mark.parametrize(
-    "name", ["8 hosts of whole-cluster-256", pytest.param("superpod-four-networks", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["8 hosts of whole-cluster-256", "superpod-four-networks"])
 def test_networks_of_one_folder_are_apart(name: str, hosts: bool) -> None:
     found = fabrics.found_of(fabrics.collect_devices(fabrics.compile_inventory(name), hosts=hosts))
     assert [each for each in find_all(found) if each.severity is not Severity.NOTE] == []

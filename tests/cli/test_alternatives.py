@@ -230,18 +230,18 @@ def test_parts_of_links_equal_the_bill(tmp_path: Path, spec: str) -> None:
     assert Prices(prices, "", ()).of(shape) == 3 * (switches + parts)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gpus", "rest", "model", "published"),
     [
         ("{model: dgx-b200, hosts: 128, hosts_per_unit: 32}", "", "sn5400", (32, 16, 0)),
         ("{model: dgx-b300, hosts: 512, hosts_per_unit: 64}", "planes: 2", "sn5600", (128, 64, 0)),
-        pytest.param(
+        (
             "{model: dgx-h100, hosts: 3072, hosts_per_unit: 32}", "cores: {model: sn5600, nos: sonic}", "sn5600",
-            (768, 384, 256), marks=pytest.mark.slow,
+            (768, 384, 256),
         ),
     ],
 )  # fmt: skip
-@pytest.mark.spread
 def test_published_shapes_are_listed_as_the_page_shows_them(
     repo: Path, fabricc: Fabricc, gpus: str, rest: str, model: str, published: tuple[int, ...]
 ) -> None:

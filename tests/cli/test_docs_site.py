@@ -85,6 +85,7 @@ def test_every_link_leads_somewhere(built: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.slow
 def test_every_code_has_its_anchor(built: Path) -> None:
     anchors = Page((built / "codes" / "index.html").read_text("utf-8")).anchors
     assert {code.lower() for code in TITLES} <= anchors
@@ -104,6 +105,7 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
     assert fabricc("docs", "push", "--site", str(place)).status == 2
 
 
+@pytest.mark.slow
 @without_browser
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -111,12 +113,11 @@ def test_a_second_run_writes_nothing(tmp_path: Path, fabricc: Fabricc) -> None:
     "page",
     [
         "index.html",
-        pytest.param("tutorial/index.html", marks=pytest.mark.slow),
-        pytest.param("codes/index.html", marks=pytest.mark.slow),
+        "tutorial/index.html",
+        "codes/index.html",
         "nos-eos/index.html",
     ],
 )
-@pytest.mark.spread
 def test_an_accessibility_checker_convicts_nothing(
     chromium: Chromium, built: Path, page: str, scheme: str
 ) -> None:

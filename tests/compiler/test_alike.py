@@ -424,10 +424,8 @@ def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.Monke
     assert all(isinstance(device, Host) for _, device, _ in each_substituted(make_fabric("eos")))
 
 
-@pytest.mark.parametrize(
-    "nos", ["eos", "nxos", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
-)
-@pytest.mark.spread
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", ["eos", "nxos", *SLOW])
 def test_findings_about_a_tree_are_those_of_reading_every_device(
     nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,10 +443,9 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
     assert found == find_diagnostics(of, tree)
 
 
-@pytest.mark.parametrize(
-    "shape", ["sets of rails", pytest.param("two planes", marks=pytest.mark.slow), "all of it"]
-)
-@pytest.mark.parametrize("nos", ["eos", pytest.param("sonic", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", ["sets of rails", "two planes", "all of it"])
+@pytest.mark.parametrize("nos", ["eos", "sonic"])
 def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_are_read(
     nos: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

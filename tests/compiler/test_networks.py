@@ -480,6 +480,7 @@ def test_a_lab_and_a_report_are_of_one_network(whole: Compiled, name: str) -> No
         lab_fabric.read_source(whole.path, None, "10")
 
 
+@pytest.mark.slow
 def test_a_push_takes_the_switches_of_one_network(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(WHOLE)
     result = compile_spec(tmp_path / "cluster.yaml").write(tmp_path / "build", jobs=1)
@@ -518,6 +519,7 @@ def test_builds_one_after_another_are_as_one_alone(tmp_path: Path) -> None:
     assert b"GRACEFUL" in trees[0][Path("switches/storage-su001-tor1a/frr.conf")].upper()
 
 
+@pytest.mark.slow
 def test_removing_a_network_takes_its_switches_and_files_of_hosts_away(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     for text in (f"{RAILS}networks:\n{STORAGE}", RAILS):

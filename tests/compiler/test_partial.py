@@ -295,7 +295,7 @@ def test_failed_partial_build_leaves_the_tree_unchanged(spec: Path, out: Path) -
     assert not patch.folder_of(out / "zone").exists()
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("renames", range(4))
 def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     spec: Path, out: Path, tmp_path: Path, renames: int

@@ -18,8 +18,8 @@ SEED = 20
 ORDINARY, ALL = 400, 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(REGRESSIONS.glob("*--*")), ids=lambda path: path.name)
-@pytest.mark.spread
 def test_recorded_fuzz_regressions_pass(arena: Arena, path: Path) -> None:
     target, data = load_regression(path)
     assert open_input(arena, target, data) == ""

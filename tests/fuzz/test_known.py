@@ -184,6 +184,7 @@ def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
         assert open_input(arena, TARGETS["answers"], data) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [0xD800, 0xDC80])
 @pytest.mark.parametrize(
     ("lab", "switch", "nos"),
@@ -196,7 +197,6 @@ def test_half_a_surrogate_pair_by_lldp_is_text(arena: Arena) -> None:
         ("sonic", "spine*", "junos"),
     ],
 )
-@pytest.mark.spread
 def test_half_a_surrogate_pair_in_a_running_configuration_is_text(
     arena: Arena, lab: str, switch: str, nos: str, code: int
 ) -> None:

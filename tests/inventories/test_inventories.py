@@ -136,7 +136,7 @@ def test_frr_accepts_every_frr_conf(tree: Path, every: bool) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), path
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 def test_netplan_accepts_the_hosts(tree: Path, tmp_path: Path) -> None:
     if NETPLAN is None:
         pytest.skip("netplan is not installed")

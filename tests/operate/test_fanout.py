@@ -81,6 +81,7 @@ def test_progress_is_reported_of_every_switch() -> None:
     assert reported == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", ["eos", "junos"])
 def test_a_wrong_password_is_not_tried_on_every_switch(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

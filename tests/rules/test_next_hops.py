@@ -121,6 +121,7 @@ def test_a_next_hop_in_no_subnet_is_reported_at_its_line(system: str, tmp_path: 
     assert "10.66.11.1/31" in texts  # the only port, whose subnet nothing uses
 
 
+@pytest.mark.slow
 def test_thousands_of_routes_are_each_looked_up_once(tmp_path: Path) -> None:
     """Each was compared with each other one, which took minutes."""
     routes = "".join(f"ip route 100.{n >> 8}.{n & 255}.0/24 192.0.{n >> 8}.{n & 255}\n" for n in range(3000))

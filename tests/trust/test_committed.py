@@ -287,6 +287,7 @@ def test_missing_committed_tree_is_rejected(
     assert (status, code in reported) == (1, True), reported
 
 
+@pytest.mark.slow
 def test_a_name_that_speaks_to_the_terminal_is_made_visible(
     repository: Path, check: Callable[..., Checked]
 ) -> None:

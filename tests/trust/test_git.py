@@ -430,6 +430,7 @@ def test_a_forged_commit_between_others_does_not_move_the_base(repository: Path)
         git_history.merge_bases(found, main, topic)
 
 
+@pytest.mark.slow
 def test_a_forged_commit_below_the_base_hides_no_other_base(repository: Path) -> None:
     """Branches that merged each other have two bases; a forged history has one of them above the other."""
     start = git(repository, "rev-parse", "HEAD")
@@ -451,6 +452,7 @@ def test_a_forged_commit_below_the_base_hides_no_other_base(repository: Path) ->
         git_history.merge_bases(found, first, second)
 
 
+@pytest.mark.slow
 def test_an_older_commit_that_was_merged_before_is_no_second_base(repository: Path) -> None:
     older = git(repository, "rev-parse", "HEAD")
     newer = add_commit(repository, "a")
@@ -636,6 +638,7 @@ def test_a_merge_with_several_bases_reads_copies(
     assert git(repository, "merge-tree", "--write-tree", "main", "topic", check=False) != expected
 
 
+@pytest.mark.slow
 def test_too_many_bases_are_refused(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -661,6 +664,7 @@ def test_a_repository_that_does_not_answer_is_given_up(
     assert time.monotonic() - begin < 10
 
 
+@pytest.mark.slow
 def test_oversized_git_objects_are_not_read(repository: Path) -> None:
     (repository / "site" / "large").write_bytes(bytes(3 << 20))
     git(repository, "add", "-A")
@@ -694,7 +698,7 @@ def test_a_path_never_climbs(repository: Path, path: str) -> None:
         found.entry(found.commit("HEAD"), path)
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cluster.yaml", "fabricc.lock", "own-catalog.yaml"])
 @pytest.mark.parametrize("made", ["link", "gitlink"])
 def test_a_link_in_a_revision_is_not_read(
@@ -815,6 +819,7 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
         assert run(["diff", str(spec), "--base", "main", "--head", "topic"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reference"),
     [
@@ -823,7 +828,6 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
         ("SHORT", "refs/tags/SHORT"),
     ],
 )  # fmt: skip
-@pytest.mark.spread
 def test_a_name_of_two_commits_is_refused(name: str, reference: str, repository: Path) -> None:
     base = git(repository, "rev-parse", "main")
     name, reference = (word.replace("SHORT", base[:9]) for word in (name, reference))

@@ -82,7 +82,7 @@ def trap(tmp_path: Path) -> tuple[str, Path]:
     return str(command), mark
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HELPERS)
 @pytest.mark.parametrize("layer", ["", "GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL"])
 def test_no_alias_runs_as_a_transport_helper(
@@ -136,6 +136,7 @@ def test_git_allows_no_usable_protocol() -> None:
     assert other != allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "fits"),
     [
@@ -151,7 +152,6 @@ def test_git_allows_no_usable_protocol() -> None:
         ("", False),
     ],
 )
-@pytest.mark.spread
 def test_a_git_that_is_too_old_is_a_finding(
     repository: Path,
     tmp_path: Path,

@@ -82,8 +82,8 @@ def test_unwritable_journal_stops_the_push_without_drained_switches(
     network.truthful(NEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["drain", "change"])
-@pytest.mark.spread
 def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Network, before: str) -> None:
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("a file system of its own needs root and unshare")

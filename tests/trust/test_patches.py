@@ -141,7 +141,7 @@ def test_without_a_state_folder_everything_is_built_whole(
         assert clone.reading("check", "build/lab")[0] == 0
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [".lab.patch", ".lab.next", ".lab.old", ".lab.rejected", "lab/switches/x"])
 def test_folders_of_any_depth_and_oddities_in_them_are_no_trouble(clone: Clone, name: str) -> None:
     folder = clone.top / "build" / name

@@ -75,7 +75,7 @@ def test_the_digest_stands_in_plan_journal_and_outcome(network: Network) -> None
     assert f"sha256 {digest}" in network.push("--status", status=0).stdout
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["other bytes", "another build", "removed"])
 def test_a_folder_that_changes_while_a_push_runs_changes_nothing(
     network: Network, how: str, monkeypatch: pytest.MonkeyPatch

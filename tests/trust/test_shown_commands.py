@@ -53,6 +53,7 @@ def unquoted_values(path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_command_in_a_message_quotes_what_it_names() -> None:
     texts = sorted(SOURCE.rglob("*.py"))
     assert len(texts) > 500

@@ -453,6 +453,7 @@ def test_an_index_that_cannot_be_read_is_named(top: Path) -> None:
         Repository.of(top / "site").tracks("cluster.yaml")
 
 
+@pytest.mark.slow
 def test_a_silent_git_is_waited_for_once(top: Path) -> None:
     _add_fifo(".git/config")(top)
     for _ in range(5):

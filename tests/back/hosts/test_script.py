@@ -281,6 +281,7 @@ def test_broadcom_has_three_classes_and_one_lossless_priority(tmp_path: Path) ->
     assert read_setting(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
 
 
+@pytest.mark.slow
 def test_broadcom_settings_that_end_with_a_reloaded_driver_are_written_again(tmp_path: Path) -> None:
     """Its folder in configfs ends with the RDMA device, while the port and its classes stay."""
     make_machine(tmp_path, "rail0", "bnxt_re_r0")

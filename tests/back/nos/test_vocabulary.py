@@ -137,8 +137,8 @@ def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
     assert wrong == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
-@pytest.mark.spread
 def test_one_row_alone_declares_a_fact(nos: str) -> None:
     """A key that is written out, such as `[ssh/ipv6]`, is an exception to the same path with a star."""
     rows = [re.compile(path_pattern(name)) for name in vocabulary_of(nos).rows]

@@ -87,7 +87,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
     return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else plan_spec(spec)
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_listed_alternatives_equal_a_brute_force_search(name: str) -> None:
     _, pool, fabric_of = planned(name)

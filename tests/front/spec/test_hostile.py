@@ -201,11 +201,11 @@ def check_told(loaded: Loaded, source: bytes) -> None:
         assert len(each.message) < 400, shown
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "step"),
     [*((name, STEPS.get(name, 1)) for name in FAMILIES),
-     *(pytest.param(name, 1, marks=pytest.mark.slow) for name in STEPS)],
+     *((name, 1) for name in STEPS)],
 )  # fmt: skip
 def test_each_ends_in_an_error_with_a_place(family: str, step: int) -> None:
     for source in islice(FAMILIES[family](), 0, None, step):

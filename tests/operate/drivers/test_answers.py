@@ -92,9 +92,8 @@ LOST: dict[str, Any] = {
 _CANDIDATES = {"eos": "hostname new\nend\n", "nxos": f"{FRAME}hostname new\n"}
 
 
-@pytest.mark.parametrize(
-    "kind", ["failure", "half", *(pytest.param(one, marks=pytest.mark.slow) for one in ("drop", "nothing"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["failure", "half", "drop", "nothing"])
 @pytest.mark.parametrize("nos", WEB)
 def test_a_change_survives_that_each_answer_is_lost_once(
     nos: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

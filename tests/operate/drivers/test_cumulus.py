@@ -51,6 +51,7 @@ def driver(switch: LinuxSwitch) -> Iterator[Any]:
         yield one
 
 
+@pytest.mark.slow
 def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     assert driver.compare_config().splitlines()[0] == f"nv set {NEW.strip()}"
@@ -63,6 +64,7 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
         driver.rollback()
 
 
+@pytest.mark.slow
 def test_secrets_that_nvue_prints_in_its_own_forms_are_no_difference(
     switch: LinuxSwitch, driver: Any
 ) -> None:
@@ -169,7 +171,7 @@ def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) ->
     assert switch.text("running.json") == OLD
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "time_argument"), [(1, "1m"), (60, "1m"), (61, "2m"), (600, "10m")])
 def test_the_confirmation_time_is_in_whole_minutes(
     switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, time_argument: str
@@ -195,6 +197,7 @@ def test_a_confirmation_time_below_a_second_is_refused(switch: LinuxSwitch, driv
     assert switch.text("running.json") == OLD
 
 
+@pytest.mark.slow
 def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
@@ -216,6 +219,7 @@ def test_a_commit_whose_answer_is_lost_is_requested_again(switch: LinuxSwitch, d
     assert switch.text("running.json") == NEW
 
 
+@pytest.mark.slow
 def test_a_commit_that_did_not_arrive_is_reported(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.drop_commit = "before"
     driver.load_replace_candidate(config=NEW)
@@ -225,7 +229,7 @@ def test_a_commit_that_did_not_arrive_is_reported(switch: LinuxSwitch, driver: A
     assert switch.text("running.json") == OLD
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("method", "text"), [("confirm_commit", NEW), ("rollback", OLD)])
 def test_a_lost_confirmation_is_completed(
@@ -347,7 +351,7 @@ def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: 
     assert switch.text("running.json").strip() == theirs
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "sudo", "allowed"),
     [

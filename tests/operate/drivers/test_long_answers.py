@@ -48,6 +48,7 @@ def test_counters_and_logs_are_read_in_one_pass() -> None:
     assert operation.status == "Success"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["- a\n" * 20_000, "- set: {" + ",".join(f"a{at}: {{}}" for at in range(5_000)) + "}"]
 )

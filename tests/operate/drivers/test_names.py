@@ -30,6 +30,7 @@ def test_napalms_own_drivers_keep_their_names(name: str) -> None:
     assert get_network_driver(name).__module__.startswith("napalm.")
 
 
+@pytest.mark.slow
 def test_another_distribution_can_add_drivers(tmp_path: Path) -> None:
     assert custom_napalm.__file__ is None, "a namespace package has no __init__.py"
     (tmp_path / "custom_napalm").mkdir()

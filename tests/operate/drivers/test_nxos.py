@@ -556,6 +556,7 @@ def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driv
     assert switch.startup == switch.running
 
 
+@pytest.mark.slow
 def test_what_every_new_switch_prints_is_no_difference_of_a_push(switch: NxosSwitch, driver: Any) -> None:
     name = "running-config.cfg"
     for vlans in ("vlan 1\n", "vlan 1,20,30-31\nvlan 20\n  name site\n"):
@@ -604,6 +605,7 @@ def test_getters_read_ahead_share_a_request(switch: NxosSwitch, driver: Any) -> 
     assert switch.requests - before == 3, "an answer is used once"
 
 
+@pytest.mark.slow
 def test_unchanged_switch_gets_few_requests(switch: NxosSwitch, driver: Any) -> None:
     switch.running = FACTORY
     driver.load_replace_candidate(config=PLAN)

@@ -362,8 +362,8 @@ def test_the_first_push_to_a_factory_switch_reloads_and_goes_back_to_it(tmp_path
         assert not (one.root / "etc/sonic/frr/frr.conf").exists()
 
 
-@pytest.mark.spread
-@pytest.mark.parametrize("way", ["rollback", pytest.param("guard", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["rollback", "guard"])
 def test_the_files_of_an_operator_come_back_with_the_mode_split(tmp_path: Path, way: str) -> None:
     old = run_by(planned_tables(*TWO))
     old["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split"

@@ -32,8 +32,8 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path, record)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.spread
 def test_a_slice_of_every_inventory_runs_through_frr(spec: Path) -> None:
     source = specs.source(spec, units=1)
     plan = build_blueprint(source.fabric)

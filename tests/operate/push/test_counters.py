@@ -42,6 +42,7 @@ def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(netw
     network.truthful(NEW)
 
 
+@pytest.mark.slow
 def test_a_storm_that_the_canary_causes_on_a_neighbor_takes_the_canary_back(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("su001-tor1a", "open", 2, "after", "storm")
@@ -62,6 +63,7 @@ def test_push_leaves_a_switch_that_changed_after_it_was_read(network: Network) -
     assert "maximum-prefix 99" in network.runs("spine02a")
 
 
+@pytest.mark.slow
 def test_alarms_refuse_a_push_before_it_starts_and_new_ones_stop_it(network: Network) -> None:
     network.edit(HITLESS)
     network.ask("alarm", "spine02a")
@@ -95,8 +97,8 @@ def test_push_lists_missing_counters_before_it_starts(network: Network) -> None:
     assert output.index(line) < output.index("wave 1 of")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--plan",), ("--dry-run",)])
-@pytest.mark.spread
 def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
@@ -132,6 +134,7 @@ def test_drivers_state_their_confirm_times(nos: str, wanted: int, taken: int, li
     assert (driver.time(wanted), driver.refuses(wanted)) == (taken, limits)
 
 
+@pytest.mark.slow
 def test_confirm_time_is_rounded_to_minutes_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     assert refusal.value.diagnostics[0].code == "FAB9120"
 
 
+@pytest.mark.slow
 def test_parts_that_an_overlay_takes_out_of_service_are_reported(tmp_path: Path) -> None:
     """A port of NX-OS is shut without `no shutdown`; the shares of waves would count its link."""
     spec, overlay = (

@@ -81,6 +81,7 @@ def test_sessions_of_the_plan_are_those_of_its_files(nos: str, tmp_path: Path) -
     assert list_sessions(nos, back_ends.load(nos).render(switch)) == sessions
 
 
+@pytest.mark.slow
 def test_only_unplanned_prefixes_may_disappear(tmp_path: Path) -> None:
     """Another block of hosts leaves its own ToR and its neighbors; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)

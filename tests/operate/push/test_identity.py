@@ -128,6 +128,7 @@ def test_two_names_on_one_device_are_refused(tmp_path: Path) -> None:
         assert server.files == {}
 
 
+@pytest.mark.slow
 def test_a_device_that_has_no_name_yet_takes_its_first_push(tmp_path: Path) -> None:
     with swap_servers(tmp_path, "eos") as (_, server, words):
         server.running = ["hostname localhost"]

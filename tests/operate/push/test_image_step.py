@@ -138,6 +138,7 @@ def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading:
     assert set(upgrading.states().values()) == {"undrained"}
 
 
+@pytest.mark.slow
 def test_image_with_a_wrong_checksum_is_not_installed(upgrading: Network) -> None:
     table = write_images(upgrading)
     (upgrading.folder / "frr.img").write_bytes(b"other")

@@ -154,6 +154,7 @@ def test_two_journals_never_give_a_session_the_same_name(network: Network) -> No
     assert len({*first, *session_names(network.journal)}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hooked", [False, True])
 def test_an_edit_between_drain_and_change_is_kept_and_reported(network: Network, hooked: bool) -> None:
     network.edit(DISRUPTIVE)
@@ -174,6 +175,7 @@ def test_an_edit_between_drain_and_change_is_kept_and_reported(network: Network,
     assert not network.ask("guarded", NAME)
 
 
+@pytest.mark.slow
 def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
     network.edit(DISRUPTIVE)
     for act in ("commit_config 1 after", "get_config 6 before"):
@@ -187,6 +189,7 @@ def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
         assert not network.interval(NAME).endswith("+shut")
 
 
+@pytest.mark.slow
 def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "get_config", 6, "before", "drift")
@@ -197,6 +200,7 @@ def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: 
     assert network.states() == {NAME: "unknown"}
 
 
+@pytest.mark.slow
 def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
     network.edit(DISRUPTIVE)
     network.fault(NAME, "commit_config", 1, "after", "foreign")
@@ -207,9 +211,9 @@ def test_rollback_does_not_undo_a_foreign_commit(network: Network) -> None:
     assert network.interval(NAME) == "first", "the drain was taken back"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["load_replace_candidate 2 after", "commit_config 1 before"])
 @pytest.mark.parametrize("change", [HITLESS, DISRUPTIVE])
-@pytest.mark.spread
 def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, where: str, change: str) -> None:
     """Another machine has committed the same tree, or the same drain, after this one read the switch."""
     network.edit(change)
@@ -221,6 +225,7 @@ def test_a_run_that_committed_nothing_brings_nothing_back(network: Network, wher
     assert network.interval(NAME) == (NEW if change == HITLESS else "first+shut")
 
 
+@pytest.mark.slow
 def test_the_same_change_of_another_session_stays_where_the_change_of_a_drained_switch_fails(
     network: Network,
 ) -> None:
@@ -232,6 +237,7 @@ def test_the_same_change_of_another_session_stays_where_the_change_of_a_drained_
     assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
 
 
+@pytest.mark.slow
 def test_rejected_login_is_retried_only_a_few_times(network: Network) -> None:
     network.edit(DISRUPTIVE)
     address = network.source.devices[NAME].address

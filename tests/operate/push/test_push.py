@@ -74,17 +74,15 @@ def test_a_push_does_not_start_on_what_it_does_not_know(network: Network) -> Non
     assert "FAB9120" in network.push(status=1).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
         matrix.Case("committed", "commit_config", 1, "after", "kill"),
-        pytest.param(
-            matrix.Case("candidate", "load_replace_candidate", 2, "before", "reject"), marks=pytest.mark.slow
-        ),
-        pytest.param(matrix.Case("committed", "commit_config", 1, "after", "sick"), marks=pytest.mark.slow),
+        matrix.Case("candidate", "load_replace_candidate", 2, "before", "reject"),
+        matrix.Case("committed", "commit_config", 1, "after", "sick"),
     ],
 )
-@pytest.mark.spread
 def test_a_fault_leaves_a_whole_fabric_and_a_true_journal(case: matrix.Case, tmp_path: Path) -> None:
     row = matrix.play(case, tmp_path / "case")
     assert row.wrong == ""

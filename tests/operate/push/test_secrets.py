@@ -142,6 +142,7 @@ def test_earlier_secret_is_stored_until_the_next_change_of_the_switch(
     assert NEXT_KEY in network.runs("spine01a")
 
 
+@pytest.mark.slow
 def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     network.edit(HITLESS)
     output = network.push("--adopt", status=1).stderr
@@ -166,6 +167,7 @@ def source(tmp_path: Path) -> BuiltTree:
     return build_spec(spec, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
     tmp_path: Path, source: BuiltTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ def key(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_only_a_signed_tree_is_pushed(network: Network, key: Path) -> None:
     required = ("--adopt", "--require-signature", str(key.with_name("allowed")))
     network.edit(HITLESS)
@@ -57,6 +58,7 @@ def test_only_a_signed_tree_is_pushed(network: Network, key: Path) -> None:
     assert network.states() == {"spine01a": "confirmed"}
 
 
+@pytest.mark.slow
 def test_the_operator_s_own_file_requires_it_of_every_push(network: Network, key: Path) -> None:
     access = network.spec.parent / "fabricc-access.yaml"
     access.write_text(access.read_text() + f"require_signature: {key.with_name('allowed')}\n")

@@ -79,7 +79,7 @@ def test_a_device_takes_all_or_refuses_a_line_and_is_left_as_it_was(switch: Benc
     assert (switch.running(), switch.state(), bool(left_behind(switch.server))) == (before, "", False)
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_candidate_is_discarded_after_every_failure(switch: Bench, error: type[BaseException]) -> None:
     def strike(*_: object, **__: object) -> None:
@@ -96,6 +96,7 @@ def test_candidate_is_discarded_after_every_failure(switch: Bench, error: type[B
         assert not left_behind(switch.server)
 
 
+@pytest.mark.slow
 def test_eos_reports_every_rejected_line_once(tmp_path: Path) -> None:
     with make_bench(tmp_path, "eos") as switch:
         switch.server.faults.planted = ("timers bgp 3 12", "ip routing", "update wait-install")
@@ -135,6 +136,7 @@ def test_junos_checks_the_commit_and_names_its_place(tmp_path: Path) -> None:
         assert (switch.server.checked, len(switch.server.history)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_unreachable_device_is_reported_as_not_tried(tmp_path: Path) -> None:
     with make_bench(tmp_path, "eos") as switch:
         switch.server.faults.refuse_login = True

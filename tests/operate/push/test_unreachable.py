@@ -67,6 +67,7 @@ def test_a_dry_run_reports_it_and_changes_nothing(network: Network) -> None:
     assert {network.interval(name) for name in network.source.devices if name != GONE} == {"first"}
 
 
+@pytest.mark.slow
 def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> None:
     network.ask("mend", GONE)
     network.ask("cut", "spine01a")
@@ -100,6 +101,7 @@ def test_push_without_reachable_switches_does_not_start(network: Network) -> Non
     assert network.states() == {}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_that_is_refused_is_over_as_before(network: Network) -> None:
     network.push(*SKIP, status=3)
     network.ask("mend", GONE)

@@ -489,6 +489,7 @@ def test_a_spec_with_another_name_and_cluster_is_not_new(
     assert "FAB9037" in out
 
 
+@pytest.mark.slow
 def test_a_gone_spec_that_cannot_be_matched_stops(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -617,7 +618,7 @@ def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Ca
     assert "FAB903" not in out
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("committed", [True, False])
 def test_another_cluster_in_the_place_of_a_moved_one_is_not_the_same_under_another_name(
     repository: Repository, fabricc: Callable[..., Ran], committed: bool
@@ -653,6 +654,7 @@ def test_a_deleted_spec_is_reported_as_deleted(
     assert "fabricc-policy.yaml" not in err
 
 
+@pytest.mark.slow
 def test_the_old_path_of_a_moved_spec_names_the_new_one(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -693,7 +695,7 @@ def templates(repository: Repository) -> Path:
 _OWN = ("diff", "cluster.yaml", "--base", "main", "--format", "json", "--templates", "own")
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize("committed", [True, False])
 def test_each_side_is_rendered_with_the_templates_of_its_revision(
     repository: Repository, templates: Path, fabricc: Callable[..., Ran], committed: bool

@@ -178,9 +178,9 @@ CI = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (PROGRAMS / "check-jsonschema").exists(), reason="check-jsonschema is not installed")
 @pytest.mark.parametrize(("schema", "path"), CI, ids=[path for _, path in CI])
-@pytest.mark.spread
 def test_ci_files_keep_the_published_schemas(schema: str, path: str, tmp_path: Path) -> None:
     own = STARTER / FILES_BY_TARGET[path] if path in FILES_BY_TARGET else TOP / path
     if schema == "azure-pipelines":  # Azure reads every scalar as text, and so does Microsoft's schema

@@ -45,6 +45,7 @@ def edit(repo: Path, old: str, new: str) -> None:
     spec.write_text(spec.read_text("utf-8").replace(old, new), "utf-8")
 
 
+@pytest.mark.slow
 def test_the_work_tree_against_a_branch(repo: Path, fabricc: Callable[..., Ran]) -> None:
     edit(repo, "dscp: 26", "dscp: 34")
     before = (git(repo, "status", "--porcelain"), (repo / ".git" / "index").read_bytes())

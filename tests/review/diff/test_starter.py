@@ -120,6 +120,7 @@ def use_stand_in(forge: Forge) -> None:
     python.write_text(STAND_IN.format(log=forge.log, python=sys.executable), "utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("login", "kind", "counts"),
     [
@@ -131,10 +132,9 @@ def use_stand_in(forge: Forge) -> None:
         ("labeler[bot]", APP, False),
         ("lead", APP, False),
         ("", "", False),
-        pytest.param("approvals[bot]", APP, True, marks=pytest.mark.slow),
+        ("approvals[bot]", APP, True),
     ],
 )
-@pytest.mark.spread
 def test_only_a_person_who_may_write_and_is_not_the_author_approves(
     forge: Forge, login: str, kind: str, counts: bool
 ) -> None:
@@ -222,6 +222,7 @@ def test_labels_fail_where_the_head_cannot_be_read(forge: Forge) -> None:
     assert all(step.returncode == 1 for step in posted.values()), posted
 
 
+@pytest.mark.slow
 def test_the_review_of_a_commit_that_is_no_longer_the_head_changes_nothing(forge: Forge) -> None:
     old, new = "1" * 40, "2" * 40
     review_of(forge, "a.yaml", new, ["risk:high"])

@@ -369,6 +369,7 @@ def test_gitlab_counts_labels_of_people_who_may_write_and_are_not_the_author(
     assert set(listed["labels"]) == ({"ok", "named", named} if counts else set())
 
 
+@pytest.mark.slow
 def test_gitlab_posts_no_review_of_a_commit_that_is_no_longer_the_head(forge: Forge, gitlab: GitLab) -> None:
     use_stand_in(forge)
     gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": []}]

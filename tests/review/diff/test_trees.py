@@ -55,11 +55,11 @@ def test_diff_of_trees_equals_diff_of_specs(bench: Bench, inventory: str, old: s
     assert of_trees.renumbering == of_specs.renumbering
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "inventory",
     [slow_case("rack-zone-512"), slow_case("superpod-b200-4su"), "lab-smallest", "storage-zone"],
 )
-@pytest.mark.spread
 def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> None:
     spec = bench.spec(inventory, "base")
     tree = build_spec(spec)
@@ -68,7 +68,8 @@ def test_a_tree_and_its_own_spec_do_not_differ(bench: Bench, inventory: str) -> 
     assert not compare_specs(tree, tree).differs
 
 
-@pytest.mark.parametrize("nos", ["cumulus", pytest.param("sonic", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("nos", ["cumulus", "sonic"])
 def test_a_longer_cable_of_one_switch_is_no_finding(nos: str, tmp_path: Path) -> None:
     """Its profiles have other names, and its pools other sizes, because of its cables."""
     text = spec_with_services(nos).replace("racks: 2", "racks: 6")

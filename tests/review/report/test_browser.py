@@ -128,14 +128,14 @@ def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: P
     assert chromium.ask(CONTRAST) == []
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, page: Path, scheme: str) -> None:
     assert chromium.violations(page, scheme) == []
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 def test_print_shows_everything_that_is_folded_and_fits_the_sheet(chromium: Chromium, page: Path) -> None:
     chromium.show(page, width=703, scheme="dark", media="print")  # A4 less its margins, at 96 dots an inch
     unseen = "(each) => !each.checkVisibility({contentVisibilityAuto: true})"

@@ -137,6 +137,7 @@ def test_a_page_grows_with_kinds_and_not_with_devices(tmp_path: Path) -> None:
     assert rows_but_findings(large) == rows_but_findings(small)
 
 
+@pytest.mark.slow
 def test_many_devices_with_cables_of_their_own_stay_readable(tmp_path: Path) -> None:
     """Each has worksheets and switches of its own kind; the page has some and names the place of the rest."""
     changes = "".join(f"  su{u + 1:03d}-tor1a: {{cable_m: {50 + u}}}\n" for u in range(40))

@@ -296,6 +296,7 @@ def test_configurations_of_others_are_understood() -> None:
     assert every.percent < 1
 
 
+@pytest.mark.slow
 @corpora
 def test_no_foreign_text_is_too_broken_to_read() -> None:
     """Cut at many places, and with words of other lines in the middle."""

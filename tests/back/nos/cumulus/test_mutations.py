@@ -42,8 +42,8 @@ DEVICE_DEFAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
-@pytest.mark.spread
 def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> None:
     found = try_changes(name, release, step)
     survivors = [mutant for mutant, lines in found if not lines]
@@ -72,7 +72,7 @@ def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> No
     assert len(elsewhere) <= 0.01 * len(noted), elsewhere
 
 
-@pytest.mark.spread
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_block_that_lacks_something_is_named(name: str, release: str, step: int) -> None:
     """A rule, a port or a profile that lacks a part is named by a line of its own, or by the key above it."""

@@ -174,8 +174,9 @@ def test_configurations_of_others_are_understood(source: str) -> None:
     assert whole.percent <= MOST_UNKNOWN[source]
 
 
+@pytest.mark.slow
 @there
-@pytest.mark.parametrize("often", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("often", [5, 20])
 def test_no_text_of_others_is_too_broken_to_read(often: int) -> None:
     """Cut at so many places, with words of one line in place of others, and at another indentation."""
     chance = random.Random(19)

@@ -231,6 +231,7 @@ def test_configurations_of_others_are_understood(source: str) -> None:
     assert 100 * unknown / (statements - ignorable) <= SHARES[source]
 
 
+@pytest.mark.slow
 @corpora
 def test_no_foreign_text_is_too_broken_to_read() -> None:
     """Cut at many places, and with words of other lines in the middle."""

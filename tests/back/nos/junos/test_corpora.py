@@ -34,7 +34,8 @@ def test_most_statements_of_others_are_understood(source: str) -> None:
     assert whole.percent <= MOST_UNKNOWN[source]
 
 
-@pytest.mark.parametrize("often", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("often", [4, 20])
 def test_no_file_of_others_cut_or_garbled_ends_the_reader(often: int) -> None:
     chance = random.Random(19)
     for path, files in corpora.devices("junos").items():

@@ -87,8 +87,8 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
     assert len(elsewhere) <= 5, elsewhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.spread
 def test_no_missing_statement_goes_unnoticed(name: str) -> None:
     switch = variant(name)
     text = JUNOS.render(switch)[FILE]

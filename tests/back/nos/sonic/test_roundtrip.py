@@ -158,9 +158,9 @@ def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
     assert sorted(set(unnoticed)) == IRRELEVANT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
-@pytest.mark.spread
 def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
     """A port without `admin_status` is down, as the unused ones are; the severity has a default."""
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])

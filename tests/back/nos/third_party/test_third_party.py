@@ -104,6 +104,7 @@ def test_a_setting_that_it_does_not_state_is_refused(site: Path, tmp_path: Path)
     assert "FAB5001: openconfig 2024 on linux-16x100: BGP TTL security" in ran.stderr
 
 
+@pytest.mark.slow
 def test_it_builds_is_read_back_and_checked_next_to_another_nos(site: Path, tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(SPEC + ACCEPT)
     ran = fabricc(site, tmp_path, "build", "cluster.yaml", "-j", "2")
