@@ -250,7 +250,9 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
         value = vrf.distinguisher
         if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
             message = f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}"
-            yield OverlayFault(JOINED, message, vrf.path)
+            paths = (f"{start}vrf[{vrf.name}]/distinguisher" for start in ("evpn/", ""))
+            path = next((each for each in paths if each in statement.rest), vrf.path)
+            yield OverlayFault(JOINED, message, path)
     source = str(statement.rest.get("evpn/source", ""))
     if is_address(source) and source not in sessions.addresses:
         message = f"it sends VXLAN from {source}, which is not one of its addresses"
@@ -359,7 +361,8 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
                 message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
                 path = f"evpn/vrf[{vrf.name}]/route_target"
                 remedy = "Export and import the route target of the VRF."
-                yield _report(TUNNEL, name, path, message, remedy)._replace(paths=(path, vrf.path))
+                paths = path, *_target_paths(vrf, "import" if vrf.imports else "export")
+                yield _report(TUNNEL, name, path, message, remedy)._replace(paths=paths)
 
 
 def _compare_aggregates(every: Iterable[tuple[str, Vrf]]) -> Iterator[Report]:

@@ -128,11 +128,26 @@ def table_tree(known_tables: Set[str], text: str) -> Tree:
             break
     else:
         found = _table_nodes(known_tables, text, None)
+    if ": [\n" in text:
+        _place_lone_items(found, text.split("\n"))
     if ",Ethernet" in text:
         for node in found.nodes:
             if node.key[0] in OF_PORTS and node.children:
                 node.children = [each for child in node.children for each in _of_each_port(child)]
     return found
+
+
+def _place_lone_items(tree: Tree, lines: Sequence[str]) -> None:
+    """Give a list with one item the line of the item."""
+    opening = {
+        number
+        for number, line in enumerate(lines[:-2], 1)
+        if line.endswith("[") and lines[number + 1].strip().startswith("]")
+    }
+    for table in tree.nodes if opening else ():
+        for row in table.children or ():
+            for field in row.children or ():
+                field.line += field.line in opening
 
 
 def _of_each_port(node: Node) -> Iterator[Node]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
+from fabricc.back.nos.sonic.tenants import is_tenant_design
 from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, StoredValue, Topic
 from fabricc.back.reading import Row as PatternRow
@@ -79,6 +80,8 @@ _AF_SETTINGS = (
     "ibgp_route_distance", "import-rts", "import_vrf", "import_vrf_route_map", "local_route_distance",
     "route_download_filter", "route-distinguisher", "route_flap_dampen", "table-map",
 )  # fmt: skip
+_OF_VRF = {"route-distinguisher": "distinguisher", "import-rts": "import", "export-rts": "export"}
+"""Fields of the EVPN of a VRF -> leaves of its facts."""
 _MATCHES = (
     "match_as_path", "match_community", "match_ext_community", "match_interface", "match_ipv6_next_hop_set",
     "match_ipv6_prefix_set", "match_local_pref", "match_med", "match_neighbor", "match_next_hop_set", "match_origin",
@@ -169,6 +172,8 @@ def finish(document: Document) -> None:
         document.put_kept(f"{_vrf_prefix(key)}bgp/multipath_relax", row.values, "load_balance_mp_relax")
         state_fields(document, f"{_vrf_prefix(key)}bgp/setting", row, *_GLOBAL_SETTINGS)
         document.put_kept(f"{_vrf_prefix(key)}bgp/requires_policy", row.values, "ebgp_requires_policy")
+    for name, row in rows_of(document, "VRF").items() if is_tenant_design(document) else ():
+        _put_leaves(document, f"evpn/vrf[{name}]/", row, {"vni": "vni"})
     _finish_families(document)
     _finish_sessions(document)
     _finish_policy(document)
@@ -201,7 +206,15 @@ def _finish_families(document: Document) -> None:
             "max_ebgp_paths": "maximum_paths", "max_ibgp_paths": "multipath_ibgp",
         })  # fmt: skip
         path = f"{prefix}evpn/setting" if family == "evpn" else f"{prefix}bgp/setting"
-        state_fields(document, path, row, *_AF_SETTINGS)
+        state_fields(
+            document, path, row, *(each for each in _AF_SETTINGS if not prefix or each not in _OF_VRF)
+        )
+        if prefix:
+            _put_leaves(document, prefix, row, _OF_VRF)
+        for words in ("ipv4 unicast", "ipv6 unicast"):
+            field = f"advertise_{words.replace(' ', '_')}"
+            if prefix and value_of(row, field) == "true":
+                document.put(f"{prefix}evpn/setting[advertise {words}]", "true", row.values[field][1])
         if family == "evpn" and value_of(row, "advertise-all-vni") == "true":
             document.put(f"{prefix}evpn/advertises_all", "true", row.values["advertise-all-vni"][1])
     for table_name, leaf in (
@@ -246,6 +259,10 @@ def _finish_families(document: Document) -> None:
             )
 
 
+_OF_SPEAKERS = "FROM_BGP_SPEAKER"
+"""The policy of the template for ranges, which announces nothing (dockers/docker-fpm-frr, bgpd/templates/dynamic)."""
+
+
 def _finish_sessions(document: Document) -> None:
     groups = {key: row.values for key, row in rows_of(document, "BGP_PEER_GROUP").items()}
     families: dict[str, dict[str, Mapping[str, StoredValue]]] = defaultdict(dict)
@@ -277,6 +294,7 @@ def _finish_sessions(document: Document) -> None:
         for seen in filter(None, str(ranges).split(",")):
             document.put(f"bgp/listen[{seen}]", name, line)
             state_fields(document, f"bgp/listen[{seen}]/setting", row, "src_address", "peer_asn")
+            document.put(f"bgp/listen[{seen}]/setting[import]", _OF_SPEAKERS, line)
     for key, row in rows_of(document, "BGP_GLOBALS_LISTEN_PREFIX").items():
         vrf, seen = _key_parts(key, 2)
         document.put(f"{_vrf_prefix(vrf)}bgp/listen[{seen}]", value_of(row, "peer_group"), row.line)

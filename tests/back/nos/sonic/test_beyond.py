@@ -156,8 +156,27 @@ def test_tables_that_bgpcfgd_reads_are_facts_unless_frr_conf_is_the_device_s_own
     assert facts["bgp/neighbor[10.0.0.1]/next_hop_self"] == "ipv4"
     assert "bgp/neighbor[10.0.0.1]/reflector_client" not in facts
     assert facts["bgp/listen[192.168.0.0/21]"] == "VAC"
+    assert facts["bgp/listen[192.168.0.0/21]/setting[import]"] == "FROM_BGP_SPEAKER"
     tables["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split"
     assert not [path for path in SONIC.read({FILE: json.dumps(tables)}).facts if "neighbor" in path]
+
+
+def test_the_evpn_of_a_vrf_is_read_from_tables() -> None:
+    of_vrf = {
+        "route-distinguisher": "10.0.0.1:7",
+        "import-rts": ["65000:7"],
+        "advertise_ipv4_unicast": "true",
+    }
+    tables = {
+        "VRF": {"Vrfa": {"vni": "7"}}, "VXLAN_EVPN_NVO": {"nvo": {"source_vtep": "vtep"}},
+        "BGP_GLOBALS_AF": {"Vrfa|l2vpn_evpn": of_vrf},
+    }  # fmt: skip
+    text = json.dumps(tables, indent=4)
+    reading = SONIC.read({FILE: text})
+    assert reading.facts["vrf[a]/distinguisher"] == "10.0.0.1:7"
+    assert reading.facts["evpn/vrf[a]/vni"] == 7
+    assert reading.facts["vrf[a]/evpn/setting[advertise ipv4 unicast]"] == "true"
+    assert text.split("\n")[reading.lines["vrf[a]/import"][1] - 1].strip() == '"65000:7"'
 
 
 def test_lines_are_exact_where_blanks_stand_before_a_colon() -> None:
