@@ -18,6 +18,7 @@ from fabricc.back.nos.packet_filters import (
     expand_groups,
     first_drop,
     is_inside,
+    lone_target,
     names_port,
     near_rule,
     routes_nowhere,
@@ -118,6 +119,36 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 _ROCE = re.compile(r"(?<![\d.:])4791(?![\d.:])")
 """The UDP port of RoCEv2, which nothing else uses."""
+
+
+def _lone_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report rules by which RoCE that arrives at a port with PFC leaves by one port or next hop, past all others."""
+    if statement.port_leaves.isdisjoint((_WAYS[0], ROUTED_BY)) or not lossless_ports(statement):
+        return
+    rules, seen = _filter_rules(statement), set[str]()
+    for port in lossless_ports(statement):
+        for leaf in (_WAYS[0], ROUTED_BY):
+            for name in {*str(statement.of(port, leaf) or "").replace(",", " ").split()} - seen:
+                seen.add(name)
+                clauses = [
+                    (path, str(text)) for path, text in statement.facts_below(f"route_map[{name}]/").items()
+                ]
+                stated = rules.get(name, []) if leaf == _WAYS[0] else clauses
+                number, target = lone_target([text for _, text in stated])
+                if target:
+                    message = (
+                        f"{statement.name} {port}: {name} sends RoCE by {target} alone, past the equal paths"
+                    )
+                    remedy = "Leave RoCE to the routes, or name all next hops."
+                    yield finding_at(
+                        BLOCKED,
+                        statement.device,
+                        stated[number][0],
+                        message,
+                        "one way",
+                        Severity.WARNING,
+                        remedy,
+                    )
 
 
 def _dropping_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -388,6 +419,7 @@ _MEMBERS = "object-group "
 
 RULES = (
     SwitchRule(BLOCKED, INTERFACES, (), _dropping_routes),
+    SwitchRule(BLOCKED, INTERFACES, (), _lone_routes),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _dropped_flows),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),

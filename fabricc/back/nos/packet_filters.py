@@ -244,6 +244,27 @@ def routes_nowhere(clause: str) -> bool:
     return _NOWHERE.fullmatch(clause) is not None
 
 
+_ALONE = re.compile(
+    r"redirect ([^\s,]+)(?: (.*))?|permit .*\bset ip(?:v6)? next-hop (?!verify|peer|unchanged)(\S+)",
+    re.IGNORECASE,
+)
+
+
+def lone_target(rules: Sequence[str]) -> tuple[int, str]:
+    """Return the number of a rule that sends RoCE to one port or next hop, past the equal paths, and that one.
+
+    `redirect` of SONiC's lists; `set ip next-hop` of the clauses of NX-OS by which packets are routed.
+    """
+    for number, text in enumerate(rules):
+        if match := _ALONE.fullmatch(text):
+            rule = _parse_rule(f"redirect {match[2] or ''}")
+            if match[3] or (
+                rule and rule.may_match(*SERVICES["RoCE"]) and not (any(rule.ends) or rule.other)
+            ):
+                return number, match[1] or match[3]
+    return _END, ""
+
+
 def names_port(text: str) -> bool:
     """Return whether a rule is about single ports, not about all traffic of a protocol."""
     rule = _parse_rule(text)

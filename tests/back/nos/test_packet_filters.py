@@ -6,7 +6,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.control_plane import filters_before_cpu, limits_before_cpu
-from fabricc.back.nos.packet_filters import dropped_services, expand_groups
+from fabricc.back.nos.packet_filters import dropped_services, expand_groups, lone_target
 
 DROPPED = {
     ("deny tcp any any eq bgp", "permit ip any any"): {"BGP"},
@@ -34,6 +34,17 @@ OPEN = {
     ("DROP IP_PROTOCOL=17 L4_SRC_PORT=4791",): set(),
 }
 """The same of a list that forwards what no rule matches."""
+ONE_WAY = {
+    "redirect Ethernet0 IP_PROTOCOL 17 L4_DST_PORT 4791": "Ethernet0",
+    "redirect 10.0.0.1": "10.0.0.1",
+    "redirect 10.0.0.1,10.0.0.3 IP_PROTOCOL 17": "",
+    "redirect Ethernet0 IP_PROTOCOL 6": "",
+    "redirect Ethernet0 DST_IP 10.9.0.1/32": "",
+    "permit match ip address ROCE, set ip next-hop 10.0.0.1": "10.0.0.1",
+    "permit match ip address ROCE, set ip next-hop 10.0.0.1 10.0.0.3": "",
+    "forward IP_PROTOCOL 17": "",
+}
+"""A rule -> the only port or next hop to which it sends RoCE."""
 NFTABLES = {
     "tcp dport 179 drop": {"BGP"},
     "tcp dport bgp reject": {"BGP"},
@@ -75,6 +86,11 @@ def test_a_list_drops_vxlan_by_its_name_and_its_port() -> None:
 @pytest.mark.parametrize("rules", OPEN)
 def test_a_list_that_is_open_drops_what_a_rule_drops(rules: tuple[str, ...]) -> None:
     assert {service for service, _ in dropped_services(rules, "sonic")} - {"VXLAN"} == OPEN[rules]
+
+
+@pytest.mark.parametrize("rule", ONE_WAY)
+def test_a_rule_that_sends_roce_one_way_is_found(rule: str) -> None:
+    assert lone_target([rule])[1] == ONE_WAY[rule]
 
 
 def nftables_services(*lines: str) -> dict[str, set[str]]:

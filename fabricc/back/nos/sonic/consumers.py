@@ -285,7 +285,7 @@ def unknown_values(tables: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
                 for value in (
                     map(str, stated if listed else str(stated).split(",")) if field in fields else ()
                 ):
-                    if value in fields[field] or any(each in value for each in _TEMPLATE):
+                    if value in fields[field] or any(each in str(stated) for each in _TEMPLATE):
                         continue
                     if (table, field, value) not in reported:
                         reported.add((table, field, value))

@@ -291,7 +291,9 @@ def _finish_access_lists(document: Document) -> None:
     for name, found in rules.items():
         for place, (_, row) in enumerate(sorted(found, key=lambda each: each[0])):
             actions = [
-                value_of(row, field).lower().replace("redirect:", "redirect ")
+                ("redirect:" * (field == "REDIRECT_ACTION") + value_of(row, field).lower()).replace(
+                    "redirect:", "redirect "
+                )
                 for field in _ACTIONS
                 if field in row.values
             ]
