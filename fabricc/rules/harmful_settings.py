@@ -43,8 +43,9 @@ from fabricc.rules.summary import CONNECTED
 from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Key, Sessions
 
@@ -288,6 +289,12 @@ def _has_own_routes(families: str) -> bool:
     return "vpn" not in beside and ("ip" in beside or beside == families)
 
 
+def _kept_families(values: Mapping[str, Value], spoken: object) -> str:
+    """Return the families of a session whose routes keep their next hops."""
+    stated = str(values["next_hop_unchanged"])
+    return str(spoken) if stated in ("true", "all") else stated
+
+
 def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions over links to lower switches by which routes keep a next hop that the neighbor cannot reach."""
     if statement.place.tier not in UPPER:
@@ -299,7 +306,7 @@ def _kept_next_hops(statement: Statement, sessions: Sessions) -> Iterator[Findin
         and (far := statement.fars.get(sessions.near.get(key, ""))) is not None
         and far.known
         and far.tier is not Tier.HOST
-        and _has_own_routes(str(sessions.stated[key].families))
+        and _has_own_routes(_kept_families(values, sessions.stated[key].families))
     ]
     if keys:
         who = join_words([neighbor for _, neighbor in keys], 2)
