@@ -360,9 +360,9 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
         if summary.tier in (Tier.TOR, Tier.SPINE) and not fabric.planned:
             for tier in (None, summary.tier):
                 groups.setdefault((summary.system, tier), []).append(name)
-    for (_, tier), names in groups.items():
+    for (_, alone), names in groups.items():
         common = [path for name in names for path in fabric.summaries[name].common]
-        counts = Counter(path for path in common if (path == RELAY) is (tier is not None))
+        counts = Counter(path for path in common if (path == RELAY) is (alone is not None))
         shared = {path for path, times in counts.items() if times >= _COMMON * max(len(names) - times, 1)}
         for name in sorted(names):
             lost = shared - set(fabric.summaries[name].common)
@@ -375,7 +375,7 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
                     continue
                 what, remedy = COMMON[path]
                 others = f"{counts[path]:,} of {len(names):,} switches"
-                message = f"{name} has no {what}, which {others} of its {'tier' if tier else 'system'} have"
+                message = f"{name} has no {what}, which {others} of its {'tier' if alone else 'system'} have"
                 paths, group = (path, "system/hostname"), f"no {what}"
                 yield Report(MISSING, name, paths, message, group, Severity.WARNING, remedy)
 

@@ -147,7 +147,8 @@ _KINDS = {
     "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": "queue map", "TC_TO_PRIORITY_GROUP_MAP": "queue map", "PORT_QOS_MAP": "speed",
     "BGP_NEIGHBOR": "sessions", "BGP_INTERNAL_NEIGHBOR": "sessions", "BGP_PEER_RANGE": "sessions",
     "INTERFACE": "sessions", "VLAN_INTERFACE": "sessions",
-    "VLAN": "number", "PORTCHANNEL_INTERFACE": "sessions", "MGMT_INTERFACE": "service",
+    "VLAN": "number", "VLAN_MEMBER": "number", "BGP_ALLOWED_PREFIXES": "sessions",
+    "PORTCHANNEL_INTERFACE": "sessions", "MGMT_INTERFACE": "service",
     "ECMP_LOADSHARE_TABLE_IPV4": "hash", "ECMP_LOADSHARE_TABLE_IPV6": "hash", "PORT_STORM_CONTROL": "speed",
 }  # fmt: skip
 _BUFFER = "buffer"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back.nos import frr
 from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
+from fabricc.back.nos.packet_filters import is_inside
 from fabricc.back.nos.sonic.config_db import FILE, Tables, kept_fields, put_field, table_block
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
@@ -171,6 +172,7 @@ def find_odd_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         yield from _odd_ranges(tables, key, row)
     yield from _waiting_neighbors(tables)
     yield from _odd_families(tables)
+    yield from _odd_permissions(tables)
     links = [(name, key) for name, key in texts if name in _LINKS and key.rpartition("/")[2] in _LINK_LENGTHS]
     for mark in (".", ":"):
         mine = [each for each in links if mark in each[1]]
@@ -205,6 +207,26 @@ def _odd_families(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_field("BGP_GLOBALS_AF", key, row, "advertise-all-vni", effect)
         else:
             yield odd_lack("BGP_GLOBALS_AF", key, "advertise-all-vni", effect)
+
+
+def _odd_permissions(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield a list by which a switch between others passes on the routes of foreign networks alone.
+
+    bgpcfgd gives routes that no list permits the community `no-export` (managers_allow_list.py).
+    """
+    kind = table_rows(tables, "DEVICE_METADATA").get("localhost", {}).get("type", _LOWEST)
+    lists = table_rows(tables, "BGP_ALLOWED_PREFIXES") if kind != _LOWEST else {}
+    refusing = next((key for key, row in lists.items() if row.get("default_action") == "deny"), "")
+    every = (row.get("prefixes_v4") for row in lists.values())
+    stated = [str(each).split()[0] for listed in every if isinstance(listed, list) for each in listed if each]
+    own = [key.partition("|")[2] for key in table_rows(tables, "LOOPBACK_INTERFACE") if "." in key]
+    if refusing and own and not any(is_inside(own[0], each) for each in stated):
+        effect = f"routes to loopbacks such as {own[0]} are not passed on: no prefix of a list has them"
+        yield odd_field("BGP_ALLOWED_PREFIXES", refusing, lists[refusing], "default_action", effect)
+
+
+_LOWEST = "ToRRouter"
+"""The type of switches that pass no route of a neighbor on to another one."""
 
 
 def _waiting_neighbors(tables: Mapping[str, Any]) -> Iterator[OddRow]:

@@ -347,6 +347,29 @@ def find_odd_pools(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             effect = "buffermgrd makes no headroom for its PFC"
             yield odd_lack("CABLE_LENGTH", next(iter(lengths)), port, effect)
     yield from _odd_headroom(tables)
+    yield from _odd_groups(tables)
+
+
+def _odd_groups(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield groups with headroom for more than the priorities with PFC: the pools have no room for it (buffermgr)."""
+    paused = {port: row.get("pfc_enable") for port, row in table_rows(tables, "PORT_QOS_MAP").items()}
+    profiles = table_rows(tables, "BUFFER_PROFILE")
+    for key, row in table_rows(tables, "BUFFER_PG").items():
+        ports, _, numbers = key.rpartition("|")
+        lossless = {*str(paused.get(ports.split(",")[0]) or "").split(",")} - {""}
+        name = target_name(row.get("profile"))
+        idle = [str(group) for group in expand_range(numbers) if str(group) not in lossless]
+        if (
+            lossless
+            and len(idle) >= len(lossless) + _SPARE
+            and ("xoff" in profiles.get(name, ()) or _FOR.fullmatch(name))
+        ):
+            effect = f"groups {idle[0]} to {idle[-1]} hold headroom that nothing pauses for"
+            yield odd_field("BUFFER_PG", key, row, "profile", effect)._replace(field="")
+            return
+
+
+_SPARE = 2
 
 
 _FOR = re.compile(r"pg_lossless_(\d+)_(\d+m)_profile")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.management import state_isolation
@@ -384,6 +385,7 @@ def find_odd_interfaces(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         rate = whole_number(str(row.get("kbps", "")))
         if "broadcast" in key and rate is not None and rate < _LEAST_KBPS:
             yield odd_field("PORT_STORM_CONTROL", key, row, "kbps", "ARP and DHCP of its hosts are dropped")
+    yield from _odd_members(tables)
     tunnels, vlans = table_rows(tables, "VXLAN_TUNNEL"), table_rows(tables, "VLAN")
     for key, row in tunnels.items():
         if "src_ip" not in row:
@@ -398,3 +400,24 @@ def find_odd_interfaces(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_field(
                 "VXLAN_TUNNEL_MAP", key, row, "vlan", "no VLAN has this name, and the VNI no port"
             )
+
+
+def _odd_members(tables: Mapping[str, Any]) -> Iterator[OddRow]:
+    """Yield a port of one VLAN that alone has it tagged: its host, as those of the other ports, sends no tags."""
+    ways: dict[str, dict[str, str]] = {}
+    count = Counter[str]()
+    for key, row in table_rows(tables, "VLAN_MEMBER").items():
+        vlan, _, port = key.partition("|")
+        count[port] += 1
+        if port.startswith("Ethernet"):
+            ways.setdefault(vlan, {})[port] = str(row.get("tagging_mode"))
+    for vlan, modes in ways.items():
+        odd = [port for port, mode in modes.items() if mode == "tagged"]
+        if len(odd) == 1 and count[odd[0]] == 1 and [*modes.values()].count("untagged") >= _ALIKE:
+            key = f"{vlan}|{odd[0]}"
+            effect = "its host, which sends no tags, is in no VLAN"
+            yield odd_field("VLAN_MEMBER", key, tables["VLAN_MEMBER"][key], "tagging_mode", effect)
+
+
+_ALIKE = 4
+"""Ports of a VLAN without tags, from which a single other one is odd."""

@@ -313,6 +313,22 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 yield odd_field(name, key, row, "vrf", "no VRF has this name, and nothing reaches the server")
             if vrf == "mgmt" and not isolated and "MGMT_VRF_CONFIG" not in tables:
                 yield odd_field(name, key, row, "vrf", "it is in a VRF that no row of MGMT_VRF_CONFIG makes")
+            source = row.get("source") or table_rows(tables, name.removesuffix("_SERVER")).get("global", row)
+            bound = bool(source) if isinstance(source, str) else "src_intf" in source
+            apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
+            if (
+                apart
+                and vrf == "default"
+                and name != "NTP"
+                and not bound
+                and _is_near_management(tables, key)
+            ):
+                effect = "its packets leave by ports of the fabric"
+                yield (
+                    odd_field(name, key, row, "vrf", effect)
+                    if "vrf" in row
+                    else odd_lack(name, key, "vrf", effect)
+                )
     yield from _odd_clocks(tables, isolated=isolated)
     yield from _odd_identity(tables)
     mine = _own_addresses(tables)
@@ -324,10 +340,6 @@ def find_odd_services(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield odd_field(
                 "SYSLOG_SERVER", key, row, "source", "the messages leave from an address of nobody"
             )
-        apart = isolated and table_rows(tables, "NTP").get("global", {}).get("vrf") == "mgmt"
-        outside = source is None and row.get("vrf", "default") == "default"
-        if apart and outside and _is_near_management(tables, key):
-            yield odd_field("SYSLOG_SERVER", key, row, "vrf", "its packets leave by ports of the fabric")
         if row.get("filter") == "exclude" and row.get("filter_regex") in _ALL:
             yield odd_field("SYSLOG_SERVER", key, row, "filter_regex", "every message is excluded")
 
@@ -357,6 +369,24 @@ def _odd_identity(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     for key, row in ports.items() if any("gwaddr" in row for row in ports.values()) else ():
         if "gwaddr" not in row:
             yield odd_lack("MGMT_INTERFACE", key, "gwaddr", "only its own network reaches the management")
+    nearby = [
+        (_network(name.partition("|")[2]), name)
+        for table in tables
+        if table.endswith("INTERFACE") and table != "MGMT_INTERFACE"
+        for name in table_rows(tables, table)
+        if "/" in name
+    ]
+    for key, row in ports.items():
+        forced = row.get("forced_mgmt_routes") or ()
+        for text in forced if isinstance(forced, list) else [forced]:
+            route = _network(str(text))
+            hit = next((name for own, name in nearby if own and route and own[0] in route), "")
+            if hit:
+                effect = f"packets of the switch for {hit.replace('|', ' ')} leave by its management port"
+                yield odd_field("MGMT_INTERFACE", key, row, "forced_mgmt_routes", effect)._replace(
+                    item=str(text)
+                )
+                break
     for version in ("ipv4", "ipv6"):
         name = f"ECMP_LOADSHARE_TABLE_{version.upper()}"
         for key, row in table_rows(tables, name).items():

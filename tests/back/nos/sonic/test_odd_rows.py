@@ -84,6 +84,11 @@ CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "a neighbor of a switch of no type": ("DEVICE_METADATA|localhost without type", _both(_NEIGHBOR, _drop("DEVICE_METADATA", "localhost", "type"))),
     "a neighbor of no VRF": ("DEVICE_METADATA|localhost frr_mgmt_framework_config", _both(_NEIGHBOR, _edit("DEVICE_METADATA", "localhost", frr_mgmt_framework_config="true"))),
     "an idle link": ("PORTCHANNEL_INTERFACE|PortChannel4|10.9.0.6/31 ", _both(lambda tables: tables.pop("INTERFACE"), *(_edit("PORTCHANNEL_INTERFACE", f"PortChannel{each}|10.9.0.{2 * each - 2}/31") for each in (1, 2, 3, 4)), *(_edit("BGP_NEIGHBOR", f"10.9.0.{2 * each - 1}", local_addr=f"10.9.0.{2 * each - 2}") for each in (1, 2, 3)))),
+    "the fabric by the management port": ("MGMT_INTERFACE|eth0|", lambda tables: next(iter(tables["MGMT_INTERFACE"].values())).update(forced_mgmt_routes=["10.0.0.0/8"])),
+    "logins by the fabric": ("TACPLUS_SERVER|192.0.2.60 without vrf", _both(_edit("TACPLUS_SERVER", "192.0.2.60", passkey="a"), _edit("AAA", "authentication", login="tacacs+,local"))),
+    "headroom of all groups": ("BUFFER_PG|Ethernet64|0-7 profile", _edit("BUFFER_PG", "Ethernet64|0-7", profile="pg_lossless_800000_40m_profile")),
+    "one port with tags": ("VLAN_MEMBER|Vlan10|Ethernet9 tagging_mode", _both(_edit("VLAN", "Vlan10", vlanid="10"), *(_edit("VLAN_MEMBER", f"Vlan10|Ethernet{each}", tagging_mode="untagged") for each in range(5)), _edit("VLAN_MEMBER", "Vlan10|Ethernet9", tagging_mode="tagged"))),
+    "passes nothing on": ("BGP_ALLOWED_PREFIXES|DEPLOYMENT_ID|0 default_action", _both(_edit("DEVICE_METADATA", "localhost", type="LeafRouter"), _edit("BGP_ALLOWED_PREFIXES", "DEPLOYMENT_ID|0", default_action="deny", prefixes_v4=["10.99.0.0/16 le 32"]))),
     "few neighbors of a VLAN": ("BGP_PEER_RANGE|hosts ip_range", _both(_edit("VLAN_INTERFACE", "Vlan10|10.8.0.1/24"), *(_edit("VLAN_MEMBER", f"Vlan10|Ethernet{each}") for each in range(5)), _edit("BGP_PEER_RANGE", "hosts", ip_range=["10.8.0.0/30"]))),
     "hash without ports": ("ECMP_LOADSHARE_TABLE_IPV4|ipv4 ipv4_l4_src_port", _edit("ECMP_LOADSHARE_TABLE_IPV4", "ipv4", ipv4_dst_ip="true", ipv4_l4_dst_port="true", ipv4_l4_src_port="false")),
     "one gateway": ("MGMT_INTERFACE|eth0|10.7.0.1/24 ", _both(_edit("MGMT_INTERFACE", "eth0|10.7.0.1/24"), _edit("MGMT_INTERFACE", "eth0|fd00::1/64", gwaddr="fd00::2"))),
@@ -237,6 +242,15 @@ def test_the_line_is_that_of_the_item_of_a_list() -> None:
         ),
         _edit("BREAKOUT_CFG", "Ethernet" + "9" * 5000, brkout_mode="9" * 5000 + "x100G"),
         _edit("ACL_TABLE", "X", type="CTRLPLANE", services=[["SSH"]]),
+        _both(
+            _edit("DEVICE_METADATA", "localhost", type="LeafRouter"),
+            _edit(
+                "BGP_ALLOWED_PREFIXES", "DEPLOYMENT_ID|0", default_action="deny", prefixes_v4=["10.0.0.0/8"]
+            ),
+        ),
+        _both(
+            _edit("TACPLUS_SERVER", "192.0.2.60", passkey="a"), _edit("TACPLUS", "global", src_intf="eth0")
+        ),
     ],
 )
 def test_rows_that_defeat_nothing_are_silent(edit: Callable[[Tables], object]) -> None:
