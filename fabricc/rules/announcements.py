@@ -1,7 +1,4 @@
-"""Find wrong announcements: ToRs without any, more than a limit accepts, and loops that their receiver does not detect.
-
-A switch that accepts routes with its own AS number in the path does not detect loops.
-"""
+"""Find wrong announcements: ToRs without any, foreign or missing loopbacks, and more than a limit accepts."""
 
 from __future__ import annotations
 
@@ -11,31 +8,26 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
-from fabricc.facts.paths import first_key, outer_key, split_list_path
-from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.facts.paths import first_key, outer_key
+from fabricc.facts.statement import Statement, Tier
 from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import (
     UPPER,
-    Key,
     Sessions,
-    carries_evpn,
-    external_sessions,
-    is_address,
-    sessions_to_switches,
 )
-from fabricc.rules.summary import CONNECTED, OWN_AS, STATICS
+from fabricc.rules.summary import CONNECTED, STATICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
     from fabricc.rules.records import Attached, Summary
+
 
 SILENT, LIMIT = "FAB9676", "FAB9677"
 
@@ -137,6 +129,8 @@ def _deciding_paths(policy: Policy, name: str, lost: Block | None) -> Iterator[s
 
 
 _TERMS = "platform/policy["
+
+
 _ACTIONS = ("reject", "accept", "next policy", "next term")
 
 
@@ -385,247 +379,10 @@ def _are_aggregated(fabric: Switches) -> bool:
     return any(above.covers(block) for above in blocks(upper=True) for block in below)
 
 
-LOOPS = "FAB9663"
-
-
-_ACCEPTING = ("allow_as_in", "setting[evpn allow_as_in]")
-
-
-def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report that a spine or core accepts routes which have its own AS number in their path already."""
-    if statement.place.tier not in UPPER:
-        return
-    open_ = [
-        (key, leaf)
-        for key, values in external_sessions(statement)
-        if (leaf := next((each for each in _ACCEPTING if values.get(each) not in (None, 0, "0")), ""))
-        and (_leads_down(statement, sessions, key) or carries_evpn(sessions, key))
-    ]
-    paths = [session_path(key, leaf) for key, leaf in open_] or [OWN_AS]
-    if not open_ and OWN_AS not in statement.rest:
-        return
-    message = (
-        f"{statement.name} accepts routes with its own AS number in the path: a route that came down from this tier "
-        "goes up again, and loops are not detected"
-    )
-    remedy = "Remove it from the sessions of spines and cores; only ToRs that share one AS number need it."
-    yield finding_at(LOOPS, statement.device, paths[0], message, "own AS accepted", Severity.WARNING, remedy)
-
-
-def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report AS numbers that a switch takes out of paths to others of the fabric, which have numbers of their own."""
-    upper = statement.place.tier in UPPER
-    if statement.session_leaves.isdisjoint(_HIDING):
-        return
-    external = {key for key, _ in external_sessions(statement) if _is_private(sessions.stated[key].asn)}
-    joined = {
-        key: stated
-        for key, stated in sessions_to_switches(statement, sessions)
-        if key in external
-        and (_leads_down(statement, sessions, key) if upper else _has_private_number(stated))
-    }
-    if upper and share_numbers(statement, sessions, joined):
-        return  # switches that share a number get each other's routes by this alone
-    for key, stated in joined.items():
-        if leaf := next((each for each in _HIDING if stated.get(each) not in _UNSET), None):
-            what = "replaces AS numbers" if "as_override" in leaf else "removes private AS numbers"
-            where = "lower" if upper else "other"
-            message = (
-                f"{statement.name} {what} in the paths to {where} switches, which have numbers of their own: "
-                "no loop is detected"
-            )
-            remedy = "Remove it; only switches that share an AS number need it."
-            path = session_path(key, leaf)
-            yield finding_at(LOOPS, statement.device, path, message, "hidden loop", Severity.WARNING, remedy)
-            return
-
-
-_HIDING = ("as_override", "remove_private", "setting[evpn as_override]", "setting[evpn remove_private]")
-
-
-def _has_private_number(values: Mapping[str, Value]) -> bool:
-    """Return whether the neighbor has an AS number for private use, or any but the own one."""
-    return _is_private(values.get("remote_asn")) or values.get("remote_kind") == "external"
-
-
-def share_numbers(
-    statement: Statement, sessions: Sessions, stated: Mapping[Key, Mapping[str, Value]]
-) -> bool:
-    """Return whether several of the switches that sessions lead to have one AS number."""
-    owners: dict[object, set[str]] = {}
-    for key, values in stated.items():
-        far = statement.fars.get(sessions.near.get(key, ""))
-        if far is not None:
-            owners.setdefault(values.get("remote_asn"), set()).add(far.end.device)
-    return any(len(names) > 1 for names in owners.values())
-
-
-def _is_private(asn: Value | None) -> bool:
-    """Return whether an AS number is one for private use (RFC 6996)."""
-    return isinstance(asn, int) and (64512 <= asn <= 65534 or 4200000000 <= asn <= 4294967294)
-
-
-_UNSET = (None, "", "off", "false")
-
-POINTLESS = "FAB9695"
-_MATCHES = ("prefix_list", "community_list", "as_path_list")
-
-
-def _pointless_filters(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report maps of sessions with other switches whose last clause permits all that their filters leave out."""
-    maps: dict[str, dict[int, tuple[str, str]]] = {}
-    for path, value in statement.facts_below("route_map[").items():
-        name, number = split_list_path(path, "route_map")
-        if is_number(number):
-            maps.setdefault(name, {})[int(number)] = (path, str(value))
-    used = [
-        (key, str(stated[leaf]))
-        for key, stated in sessions_to_switches(statement, sessions)
-        for leaf in ("import", "export")
-        if leaf in stated
-    ]
-    for name in dict.fromkeys(name for _, name in used if name in maps):
-        clauses = [maps[name][number] for number in sorted(maps[name])]
-        end = str(statement.rest.get(f"platform/policy[{name}]", "")).endswith("; accept")
-        last = (f"platform/policy[{name}]", "permit") if end else clauses.pop()
-        if last[1] != "permit":
-            continue
-        filters = []
-        for path, text in clauses[::-1]:
-            action, *words = text.split()
-            if action != "permit" or not words or any(word not in _MATCHES for word in words[::2]):
-                break
-            filters.append(path)
-        if filters:
-            clause = filters[-1].rpartition("/")[2]
-            message = (
-                f"{statement.name}: {name} ends with a clause that permits every route: the filter of clause {clause} "
-                "has no effect"
-            )
-            remedy = "Remove the last clause, or the filter."
-            terms = [*statement.facts_below(f"structure/policy[{name}]/term[")] if end else []
-            paths, word = (*terms[-1:], last[0]), "accept" if end else ""
-            yield finding_at(
-                POINTLESS, statement.device, paths, message, "filter", Severity.WARNING, remedy, word=word
-            )
-
-
-def _unsent_communities(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions with other switches whose import reads communities, and which send none."""
-    unsent = ("false",) if defaults.sends_communities_unstated(statement.device.system) else _UNSET
-    read = {
-        first_key(path)
-        for path, value in statement.facts_below("route_map[").items()
-        if " community_list " in f" {value} "
-    }
-    keys = [
-        key
-        for key, stated in sessions_to_switches(statement, sessions)
-        if stated.get("import") in read and stated.get("send_community") in unsent
-    ]
-    if keys:
-        who = join_words([neighbor for _, neighbor in keys], 2)
-        message = (
-            f"{statement.name}: the sessions with {who} match communities and send none: a mark of a switch, such as "
-            "graceful shutdown, does not arrive"
-        )
-        remedy = "Send communities on the sessions between switches."
-        others = [leaf for leaf in statement.sessions[keys[0]] if "send-community" in leaf]
-        leaves = ("send_community", *others, "import", "remote_asn")
-        paths = tuple(session_path(keys[0], leaf) for leaf in leaves)
-        yield finding_at(POINTLESS, statement.device, paths, message, "communities", Severity.WARNING, remedy)
-
-
-def _leads_down(statement: Statement, sessions: Sessions, key: Key) -> bool:
-    far = statement.fars.get(sessions.near.get(key, ""))
-    if not statement.fars:  # sessions over bare ports of a spine lead to lower switches
-        return not is_address(key[1])
-    return far is not None and far.tier in (Tier.TOR, Tier.SPINE)
-
-
-def _tor_loops(fabric: Switches) -> Iterator[Report]:
-    """Report ToRs that accept their own AS number, which no other ToR has, and such switches without a tier.
-
-    One without a tier has no session with an unknown device, through which its own routes may come by intention.
-    """
-    numbers = Counter(summary.asn for summary in fabric.summaries.values() if summary.tier is Tier.TOR)
-    every = Counter(summary.asn for summary in fabric.summaries.values())
-    for name, summary in fabric.summaries.items():
-        placed = summary.tier is Tier.TOR
-        among = numbers if placed else every
-        if (
-            (placed or (summary.tier is Tier.OTHER and not summary.outer and not fabric.planned))
-            and summary.loops
-            and summary.asn is not None
-            and among[summary.asn] == 1
-            and len(among) > 1
-        ):
-            who = "ToR" if placed else "switch"
-            message = (
-                f"{name} accepts routes with AS {summary.asn} in the path, which no other {who} has: a loop"
-            )
-            remedy = "Remove it; only switches that share an AS number need it."
-            yield Report(LOOPS, name, (summary.loops,), message, "own AS accepted", Severity.WARNING, remedy)
-
-
-_EVERYTHING = re.compile(r"(?:0\.0\.0\.0/0|::/0)(?: ge 0)? le (?:32|128)")
-
-
-def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report imports from other switches whose prefix list permits every prefix."""
-    joined = sessions_to_switches(statement, sessions)
-    imports = {str(stated.get("import")) for _, stated in joined}
-    entries = statement.facts_below("prefix_list[")
-    exceptions = {path.partition("/")[0] for path, value in entries.items() if str(value).startswith("deny")}
-    lists = {
-        path: first_key(path)
-        for path, value in entries.items()
-        if path.partition("/")[0] not in exceptions and _EVERYTHING.fullmatch(str(value))
-    }
-    first = _first_lists(statement) if lists else {}
-    for (_, neighbor), stated in joined if lists else ():
-        first[f"the session with {neighbor}"] = [str(stated.get("prefix_list_in"))]
-        imports.add(f"the session with {neighbor}")
-    for path, name in lists.items():
-        used = [each for each, names in first.items() if name in names]
-        if hit := next((each for each in used if each in imports), ""):
-            message = f"{statement.name}: {name}, by which {hit} permits routes of other switches, permits all prefixes"
-            remedy = "Name the blocks of the fabric in the list."
-            yield finding_at(
-                POINTLESS, statement.device, path, message, "open list", Severity.WARNING, remedy
-            )
-
-
-_CONDITIONS = frozenset({"match", "community_list", "as_path_list"})
-
-
-def _first_lists(statement: Statement) -> dict[str, list[str]]:
-    """Return map -> prefix lists of its clauses before the first that denies, which have no other condition."""
-    found: dict[str, list[str]] = {}
-    closed: set[str] = set()
-    clauses = {
-        split_list_path(path, "route_map"): str(value).split()
-        for path, value in statement.facts_below("route_map[").items()
-    }
-    for name, number in sorted(filter(lambda key: is_number(key[1]), clauses), key=lambda key: int(key[1])):
-        words = clauses[name, number]
-        if words[0] != "permit":
-            closed.add(name)
-        elif name not in closed and "prefix_list" in words and _CONDITIONS.isdisjoint(words):
-            found.setdefault(name, []).append(words[words.index("prefix_list") + 1])
-    return found
-
-
 RULES = (
     SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
     FabricRule(SILENT, POLICY, (Input.BGP,), _unannounced_loopbacks),
     SwitchRule(SILENT, POLICY, (Input.BGP, Input.TIER), _rejected_protocols),
     FabricRule(LIMIT, POLICY, (Input.BGP, Input.TIER), _small_limits),
-    SwitchRule(LOOPS, POLICY, (Input.TIER,), _upper_loops),
-    FabricRule(LOOPS, POLICY, (Input.TIER,), _tor_loops),
-    SwitchRule(LOOPS, POLICY, (Input.TIER, Input.LINKS), _hidden_loops),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _pointless_filters),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unsent_communities),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_lists),
 )

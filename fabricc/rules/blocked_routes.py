@@ -1,28 +1,26 @@
 """Find settings outside session policies that make a switch accept, announce or install no route.
 
-These are lists of a session, distances, maps of the process, and conditions that no route meets.
+These are lists of a session, distances, and maps of the process.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, NamedTuple
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos import route_blocks
-from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
 from fabricc.facts.statement import Tier, session_path
-from fabricc.proof.compare import Finding
-from fabricc.rules.announcements import POINTLESS
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE, leads_to_switch
+from fabricc.rules.idle_filters import POINTLESS
 from fabricc.rules.routing import POLICY as REFUSED
-from fabricc.rules.rule import BGP, POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.rule import BGP, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import is_address, sessions_to_switches
 
 if TYPE_CHECKING:
@@ -30,13 +28,19 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Sessions
+
 
 _WAYS = {
     "in": ("prefix_list_in", "filter_in", "distribute_in"),
     "out": ("prefix_list_out", "filter_out", "distribute_out"),
 }
+
+
 _LISTS = {"prefix_list": "prefix list", "as_path_list": "list of AS paths", "access_list": "access list"}
+
+
 _SHORT = 65535
 """The largest AS number of 16 bits."""
 
@@ -113,6 +117,8 @@ def _foreign_exports(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 
 _ANNOUNCED = ("bgp/network[", "bgp/aggregate[", "bgp/redistribute")
+
+
 _NAMED = re.compile(
     r"permit (?:(?P<list>prefix_list) (?P<name>\S+)|match route-filter (?P<prefix>\S+) \S+"
     r"|match as-path (?P<path>\S+))(?: set .*)?"
@@ -125,18 +131,18 @@ def _keeps_own(statement: Statement, clause: str) -> bool:
     if match is None:
         return False
     if match["path"]:
-        entries = _entries(statement, "as_path_list", match["path"])
+        entries = list_entries(statement, "as_path_list", match["path"])
         return (
             bool(entries) and not any(" " not in each for each in entries) and not _permits_path(entries, "")
         )
-    texts = [match["prefix"]] if match["prefix"] else _entries(statement, "prefix_list", match["name"])
+    texts = [match["prefix"]] if match["prefix"] else list_entries(statement, "prefix_list", match["name"])
     permitted = [text for text in texts if not text.startswith("deny")]
     return bool(texts) and not any(_meets_own(statement, text) for text in permitted)
 
 
 def _permits_own(statement: Statement, name: str) -> bool:
     """Return whether a prefix list permits own prefixes alone."""
-    permitted = [text for text in _entries(statement, "prefix_list", name) if not text.startswith("deny")]
+    permitted = [text for text in list_entries(statement, "prefix_list", name) if not text.startswith("deny")]
     return bool(permitted) and all(_is_own(statement, text) for text in permitted)
 
 
@@ -149,15 +155,15 @@ def _kind_and_name(value: str) -> tuple[str, str]:
 def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
     """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count."""
     kind, name = _kind_and_name(value)
-    entries = _entries(statement, kind, name)
+    entries = list_entries(statement, kind, name)
     if not entries and kind == "prefix_list":  # `filter-list` of NX-OS names one of AS paths
-        kind, entries = "as_path_list", _entries(statement, "as_path_list", name)
+        kind, entries = "as_path_list", list_entries(statement, "as_path_list", name)
     if not entries:
         return False
     if all(text.startswith("deny") for text in entries):
         return True
     if kind == "as_path_list":
-        return way == "in" and _refuses_paths(entries, session.get("remote_asn", session.get("remote_kind")))
+        return way == "in" and refuses_paths(entries, session.get("remote_asn", session.get("remote_kind")))
     if kind == "access_list":
         return False
     permitted = [text for text in entries if not text.startswith("deny")]
@@ -226,7 +232,7 @@ def _own_networks(
 _NUMBER = re.compile(r"\d+")
 
 
-def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
+def refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
     """Return whether a list denies the path of the neighbor alone, and with each AS number that the list names.
 
     An external neighbor of an AS that is not stated may have each of these numbers, or any other.
@@ -240,8 +246,14 @@ def _refuses_paths(entries: list[str], neighbor: Value | None) -> bool:
 
 
 _ANY_NUMBER = "4199999999"
+
+
 _PLAIN = re.compile(r"\^?(?:[0-9_ ]|\.\*|\[0-9\][+*])*\$?")
+
+
 _MOST_REPEATS = 4
+
+
 _ORIGIN = re.compile(r" (?:any|egp|igp|incomplete)$")
 """The origin that an entry of EOS ends with."""
 
@@ -364,145 +376,7 @@ def _needs_capabilities(sessions: Sessions, key: Key) -> bool:
     return not is_address(key[1]) or str(sessions.stated[key].families) != "ipv4"
 
 
-_MATCHED = re.compile(
-    r"\bmatch (tag|policy|interface|source-protocol|ip address|ip next-hop address|ip next-hop prefix-list"
-    r"|ip next-hop type"
-    r"|peer|neighbor|origin|ip route-source prefix-list|local-preference|probability|as-path) (\S+)"
-)
-_ALL = 100
-"""The probability of a condition that every route fulfills, and the local preference of a route that states none."""
-
-
-class _Unmet(NamedTuple):
-    """What decides whether a condition can be fulfilled: the neighbors, the policies for what they send, and the rest.
-
-    Attributes:
-        numbers: AS numbers of the neighbors; `tunnels`: whether next hops may be those of other VTEPs.
-        ports: over which sessions are.
-    """
-
-    neighbors: frozenset[str]
-    imports: frozenset[str]
-    exports: frozenset[str]
-    numbers: frozenset[int]
-    tunnels: bool
-    ports: frozenset[str]
-
-
-def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report clauses of sessions, and of connected routes, with a condition that no route there fulfills."""
-    if not statement.once(_unmet_conditions, lambda: _states_condition(statement)):
-        return
-    joined = sessions_to_switches(statement, sessions)
-    around = _Unmet(
-        frozenset(neighbor for _, neighbor in sessions.stated),
-        frozenset(str(values.get("import")) for _, values in joined),
-        frozenset(str(values.get("export")) for _, values in joined),
-        frozenset(number for _, values in joined if isinstance(number := values.get("remote_asn"), int)),
-        any("evpn" in str(each.families) for each in sessions.stated.values()),
-        frozenset(each for port in sessions.near.values() for each in statement.chain(port)),
-    )
-    for path, value in statement.facts_below("route_map[").items():
-        name, number = split_list_path(path, "route_map")
-        if not joined or not is_number(number) or not str(value).startswith("permit"):
-            continue
-        for match in _MATCHED.finditer(str(value)):
-            kind, wanted = match.groups()
-            why = _why_unmet(statement, around, name, kind, wanted)
-            if why:
-                message = f"{statement.name}: clause {name} {number} matches {kind} {wanted}: {why}"
-                remedy = "Correct the condition, or remove it."
-                called = [*statement.facts_below(f"route_map[{wanted}]/")][:1] if kind == "policy" else []
-                word = "" if called else f"{kind} {wanted}"
-                yield finding_at(
-                    POINTLESS,
-                    statement.device,
-                    (*called, path),
-                    message,
-                    "unmet condition",
-                    Severity.WARNING,
-                    remedy,
-                    word=word,
-                )
-        if name in around.imports and (words := route_blocks.uninstalling_words(str(value))):
-            message = f"{statement.name}: clause {name} {number} has `{words}`: no route that it permits is installed"
-            remedy = "Remove it from the policy of the session."
-            yield finding_at(
-                POINTLESS,
-                statement.device,
-                path,
-                message,
-                "not installed",
-                Severity.WARNING,
-                remedy,
-                word=words,
-            )
-
-
-def _states_condition(statement: Statement) -> bool:
-    """Return whether some clause has a condition, or words, that may leave it without effect."""
-    return any(
-        _MATCHED.search(str(value)) or route_blocks.uninstalling_words(str(value))
-        for value in statement.facts_below("route_map[").values()
-    )
-
-
-def _why_unmet(statement: Statement, around: _Unmet, name: str, kind: str, wanted: str) -> str:
-    """Return why no route fulfills a condition, "" where one may."""
-    imports = name in around.imports
-    if kind == "interface":
-        missing = wanted not in statement.ports and wanted.lower() not in _LOOPBACKS
-        inner = (statement.parse_name(port).kind is not PortKind.MANAGEMENT for port in statement.addresses)
-        if wanted.lower() in _LOOPBACKS and any(inner) and not statement.facts_below("loopback/"):
-            return "the loopback has no address"
-        if missing and _CONFIGURED.fullmatch(wanted) and statement.addresses:
-            return "the switch has no such interface"
-        if imports and "" not in around.ports and wanted not in around.ports:
-            return "no session is over this port"
-        return (
-            "the switch has no such interface"
-            if missing and any(map(statement.rest.get, _EVERY_PORT))
-            else ""
-        )
-    if kind == "ip address":
-        listed = statement.facts_below(f"prefix_list[{wanted}]/")
-        other = listed and not statement.facts_below(f"access_list[{wanted}]/")
-        return f"{wanted} is a prefix list, not an access list" if other else ""
-    if kind == "policy":
-        return "this policy permits none" if _permits_nothing(statement, wanted) else ""
-    if kind == "local-preference":
-        known = (str(_ALL), *_set_preferences(statement))
-        return "" if wanted in known else "no policy sets it"
-    if kind == "tag" and name in around.exports and _needs_tags(statement, name):
-        return "no route of the switch has this tag"
-    if not imports:
-        return ""
-    if kind == "probability":
-        return "other routes are lost" if is_number(wanted) and int(wanted) < _ALL else ""
-    unmet = {
-        "tag": "routes of BGP have no tag",
-        "source-protocol": "routes of neighbors are of BGP" if wanted != "bgp" else "",
-        "ip next-hop type": "routes of neighbors have a next hop",
-        "origin": "no switch sets it" if wanted == "egp" else "",
-    }
-    if kind in unmet:
-        return unmet[kind]
-    if kind == "as-path":
-        entries = _entries(statement, "as_path_list", wanted)
-        closed = entries and around.numbers and all(_refuses_paths(entries, each) for each in around.numbers)
-        return "it permits no path of the neighbors" if closed else ""
-    if kind.endswith("prefix-list"):
-        entries = _entries(statement, "prefix_list", wanted)
-        met = around.tunnels or any(_may_hold(text, each) for text in entries for each in around.neighbors)
-        return "no neighbor has an address in the list" if entries and not met else ""
-    return (
-        ""
-        if wanted in around.neighbors or around.tunnels or wanted == "local"
-        else "no neighbor has this address"
-    )
-
-
-def _permits_nothing(statement: Statement, name: str) -> bool:
+def permits_nothing(statement: Statement, name: str) -> bool:
     """Return whether a policy that another one calls decides on every route, and permits none."""
     for path, value in statement.facts_below(f"route_map[{name}]/").items():
         words = str(value).split()
@@ -514,76 +388,10 @@ def _permits_nothing(statement: Statement, name: str) -> bool:
     return False
 
 
-def _unset_metrics(fabric: Switches) -> Iterator[Report]:
-    """Report conditions on a metric where no switch sets one: no route of BGP has it."""
-    if any(summary.metrics is None for summary in fabric.summaries.values()):
-        return
-    for name, summary in fabric.summaries.items():
-        for path, wanted in summary.metrics or ():
-            clause = " ".join(split_list_path(path, "route_map"))
-            message = f"{name}: clause {clause} matches metric {wanted}: no switch sets a metric"
-            remedy = "Correct the condition, or remove it."
-            yield Report(
-                POINTLESS, name, (path,), message, "unmet condition", Severity.WARNING, remedy, "metric"
-            )
-
-
-_PREFERRED = re.compile(r"\b(?:set local-preference|local_preference) (\d+)")
-
-
-def _needs_tags(statement: Statement, name: str) -> bool:
-    """Return whether a policy permits routes by their tag alone, and no line or other protocol gives routes a tag."""
-    clauses = map(str, statement.facts_below(f"route_map[{name}]/").values())
-    texts = map(str, statement.facts_below("route_map[").values())
-    return not (
-        statement.has_link_state
-        or any(text.startswith("permit") and "match tag" not in text for text in clauses)
-        or any("tag" in f"{path} {value}" for path, value in statement.facts_below("static_route[").items())
-        or any("set tag" in text for text in texts)
-    )
-
-
-def _set_preferences(statement: Statement) -> set[str]:
-    """Return the local preferences that policies of the switch set."""
-    texts = map(str, statement.facts_below("route_map[").values())
-    return {number for text in texts for number in _PREFERRED.findall(text)}
-
-
-def _may_hold(text: str, address: str) -> bool:
-    """Return whether an entry of a list permits the route of an address, or one around it."""
-    try:
-        return not text.startswith("deny") and ip_address(address) in ip_network(
-            text.split()[0], strict=False
-        )
-    except ValueError:
-        return True
-
-
-def _entries(statement: Statement, kind: str, name: str) -> list[str]:
+def list_entries(statement: Statement, kind: str, name: str) -> list[str]:
     """Return the entries of a list in their order."""
     facts = statement.facts_below(f"{kind}[{name}]/").items()
     return [str(text) for path, text in facts if is_number(split_list_path(path, kind)[1])]
-
-
-_OTHER_FAMILY = re.compile(r"match ipv?6? address prefix-list (\S+)")
-
-
-def _lists_of_other_families(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report conditions on a list of the other family, which no row reads: no route fulfills them."""
-    for file, line, text in statement.device.unknown:
-        match = _OTHER_FAMILY.fullmatch(text)
-        if match and statement.facts_below(f"prefix_list[{match[1]}]/"):
-            message = f"{statement.name}: `{text}`: the list is of the other family, so no route fulfills it"
-            place = statement.device.paths.get(file, file)
-            remedy = "Match a list of the family of the route."
-            yield Finding(POINTLESS, message, place, line, "other family", Severity.WARNING, remedy)
-
-
-_LOOPBACKS = ("lo", "loopback0")
-_CONFIGURED = re.compile(r"[Ll]oopback[1-9]\d*|lo0\.[1-9]\d*")
-"""A loopback that exists if a line of EOS, NX-OS or Junos creates it."""
-_EVERY_PORT = ("loopback/enabled", "system/hwsku", "system/api_version")
-"""Facts of a switch whose files state all of its interfaces: FRR's `interfaces`, SONiC's tables, NVUE's file."""
 
 
 RULES = (
@@ -593,7 +401,4 @@ RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _uninstalled_routes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _foreign_source),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _unable_sessions),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
-    SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
-    FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_metrics),
 )

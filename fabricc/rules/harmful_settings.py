@@ -1,46 +1,32 @@
-"""Find settings of one switch that by themselves keep sessions, routes, kernel or log server from their purpose.
-
-Or that its system rejects for a misspelled word.
-"""
+"""Find settings of one switch that by themselves keep sessions, routes or the kernel from their purpose."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings
 from fabricc.back.nos.harmful_settings import Harm, Scale
-from fabricc.back.nos.unread_lines import (
-    foreign_action,
-    impossible_address,
-    is_doubtful,
-    left_over_lines,
-    misplaced_lines,
-    misspelled_words,
-    unapplied_group,
-    wrong_numbers,
-)
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.facts.frame import PORT, parts_of
+from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, path_pattern, split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
-from fabricc.rules.access import MISSING, UNSAFE
-from fabricc.rules.announcements import LOOPS, POINTLESS, share_numbers
+from fabricc.rules.access import UNSAFE
 from fabricc.rules.blocked_routes import denies
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.detection import TIMERS
-from fabricc.rules.findings import finding_at, line_of
+from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE, STILL
+from fabricc.rules.idle_filters import POINTLESS
+from fabricc.rules.loops import LOOPS
 from fabricc.rules.protection import BUFFER
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import BGP, OTHER, POLICY, Input, SwitchRule
 from fabricc.rules.sessions import UPPER, external_sessions, is_address, sessions_to_switches
 from fabricc.rules.summary import CONNECTED
-from fabricc.rules.undefined_names import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,15 +35,21 @@ if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Key, Sessions
 
+
 _CODES = {
     "timers": TIMERS, "sessions": IDLE, "avoided": IDLE, "routes": POINTLESS, "loops": LOOPS, "kernel": STILL,
     "unsafe": UNSAFE, "buffers": BUFFER,
 }  # fmt: skip
 """Kind of a harm -> code."""
+
+
 _REMEDY = "Remove the setting, or set the value that the other switches have."
+
+
 _FAMILY = "bgp/family["
+
+
 _OFF = ("off", "disabled")
-_LOG = "management/syslog"
 
 
 def _scale_of(statement: Statement, sessions: Sessions) -> Scale:
@@ -163,40 +155,6 @@ def _empty_maps(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             yield finding_at(REFUSED, statement.device, at, message, "empty policy", Severity.WARNING, remedy)
 
 
-def _shortened_paths(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report policies of sessions with other switches that take AS numbers out of paths."""
-    clauses = statement.once(_shortening_clauses, lambda: _shortening_clauses(statement))
-    if not clauses:
-        return
-    stated = sessions_to_switches(statement, sessions)
-    shared = statement.place.tier in UPPER and share_numbers(statement, sessions, dict(stated))
-    leaves = ("import",) if shared else ("import", "export")
-    used = {str(values.get(leaf)) for _, values in stated for leaf in leaves}
-    for path in clauses:
-        if first_key(path) in used:
-            action = harmful_settings.shortening_action(str(statement.rest.get(path)))
-            message = (
-                f"{statement.name}: `{action}` in {first_key(path)} hides paths: no switch detects a loop"
-            )
-            remedy = "Leave the AS numbers in the paths between switches."
-            yield finding_at(
-                LOOPS,
-                statement.device,
-                path,
-                message,
-                "short paths",
-                Severity.WARNING,
-                remedy,
-                word="as-path",
-            )
-
-
-def _shortening_clauses(statement: Statement) -> list[str]:
-    """Return the clauses of policies that take AS numbers out of paths."""
-    stated = statement.facts_below("route_map[").items()
-    return [path for path, value in stated if harmful_settings.shortening_action(str(value))]
-
-
 def _idle_switches(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report a switch that is left in maintenance, or whose routes of BGP are never used."""
     device, remedy = statement.device, "End the maintenance, and remove the setting."
@@ -228,25 +186,6 @@ def _late_announcements(statement: Statement, sessions: Sessions) -> Iterator[Fi
         path = session_path(*places[0])
         remedy = "Announce routes at once."
         yield finding_at(IDLE, statement.device, path, message, "late routes", Severity.WARNING, remedy)
-
-
-def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report log servers that get no message of a failed link or session."""
-    device = statement.device
-    message = f"{statement.name}: its log server gets nothing, or only messages of the gravest levels"
-    remedy, group = "Send messages from the level `notice` or `informational` on.", "quiet log"
-    servers = not statement.rest.keys().isdisjoint((_LOG, harmful_settings.FRR_LOG))
-    paths = (_LOG, harmful_settings.FRR_LOG, *statement.facts_below("platform/syslog["))
-    for path in paths if servers else ():
-        value = statement.rest.get(path, "")
-        if harmful_settings.quiets_log(device.system, path, value, partial(line_of, device, path)):
-            yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy)
-            return
-    for file, line, text in device.unknown:
-        if harmful_settings.quiets_all_logs(text, servers):
-            place = device.paths.get(file, file)
-            yield Finding(MISSING, message, place, line, group, Severity.WARNING, remedy)
-            return
 
 
 def _fixed_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -348,20 +287,6 @@ def _subnets_of_hosts(statement: Statement) -> list[IPv4Network | IPv6Network]:
     ]
 
 
-def _impossible_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lines with an address that is none, or an action of another system: their system refuses them."""
-    for file, line, text in statement.device.unknown:
-        if word := foreign_action(text):
-            message = f"{statement.name}: `{word}` is no action here, so the system does not read the line"
-            place, remedy = statement.device.paths.get(file, file), "Write `permit` or `deny`."
-            yield Finding(UNREAD, message, place, line, f"no action: {word}", Severity.WARNING, remedy)
-        if word := impossible_address(text):
-            message = f"{statement.name}: {word} is no address, so the system does not read the line"
-            place, group = statement.device.paths.get(file, file), f"no address: {word}"
-            remedy = "Correct the address."
-            yield Finding(UNREAD, message, place, line, group, Severity.WARNING, remedy)
-
-
 _ENTERING = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_])")
 
 
@@ -415,6 +340,8 @@ def parse_network(text: str) -> IPv4Network | IPv6Network | None:
 
 
 OPEN = "FAB9684"
+
+
 _EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
 
 
@@ -452,94 +379,14 @@ def _open_ranges(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 
 _LISTEN = "bgp/listen["
+
+
 _GUARD = re.compile(r"\b(?:import|prefix_list_in|filter_in|distribute_in)\]|rcf in ")
-
-
-def _numbers_out_of_range(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report numbers that the system does not take, so that it rejects the line."""
-    device = statement.device
-    unread = [each for each in device.unknown if each[:2] not in device.ignorable] if device.unknown else []
-    for file, (line, wrong, right) in wrong_numbers(device.system, device.files, unread):
-        message = f"{device.name}: the line is not read with {wrong}, as it would be with {right}"
-        remedy, place = f"Write `{right}`, or another number in the range.", device.paths.get(file, file)
-        yield Finding(UNREAD, message, place, line, "number out of range", Severity.WARNING, remedy)
-
-
-def _misplaced_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lines in a block that does not have them, and what a merge or a template left."""
-    device = statement.device
-    if not device.unknown:
-        return
-    for file, line, text in left_over_lines(device.files):
-        message = f"{device.name}: `{text[:_SHOWN]}` is left over from a merge or a template, and no line of a switch"
-        place, remedy = device.paths.get(file, file), "Resolve the conflict, or fill in the value."
-        yield Finding(UNREAD, message, place, line, "left over", Severity.WARNING, remedy)
-    unread = [each for each in device.unknown if each[:2] not in device.ignorable]
-    for file, line, block in misplaced_lines(device.system, device.files, unread):
-        kind = " ".join(block.split()[:-1])
-        message = f"{device.name}: the line belongs below `{kind}`, and is not read where it stands"
-        place, remedy = device.paths.get(file, file), f"Move it below `{kind}`, with its indentation."
-        yield Finding(UNREAD, message, place, line, "misplaced", Severity.WARNING, remedy)
-
-
-_SHOWN = 40
-"""Characters of a line in a message."""
-
-
-def _misspelled_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report words that are nearly one of the system's, so that it rejects the line or what is below it."""
-    device, seen = statement.device, set[tuple[str, int]]()
-    unread = any(is_doubtful(device.system, text) for *_, text in device.unknown)
-    loose = {*_doubtful_settings(statement), *(device.ignorable if unread else ())}
-    if not unread and not loose:
-        return
-    for file, (line, wrong, right) in misspelled_words(device.system, device.files, device.unknown, loose):
-        if (file, line) not in seen:
-            seen.add((file, line))
-            message = f"{device.name}: `{wrong}` is no word of its system, which does not read the line"
-            remedy, place = f"Write `{right}` if that is meant.", device.paths.get(file, file)
-            yield Finding(UNREAD, message, place, line, f"misspelled: {wrong}", Severity.WARNING, remedy)
-
-
-_SETTING = "setting["
-
-
-def _doubtful_settings(statement: Statement) -> list[tuple[str, int]]:
-    """Return file and line of settings by rows that take any words, where one may be misspelled."""
-    parts = parts_of(statement.device.held)
-    texts = zip(parts.frame.paths, parts.frame.values, strict=True)
-    doubtful = statement.once(
-        _SETTING,
-        lambda: [
-            at
-            for at, (path, value) in enumerate(texts)
-            if _SETTING in path
-            and is_doubtful(
-                statement.device.system, f"{path.partition(_SETTING)[2]} {value}".replace("]", " ")
-            )
-        ],
-    )
-    return [place for at in doubtful if (place := parts.places[at]) is not None]
-
-
-def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report groups of statements that are applied nowhere, so that none of them is in force."""
-    device, groups = statement.device, dict[str, tuple[str, int]]()
-    if not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
-        return
-    for file, line, text in device.unknown:
-        if name := unapplied_group(device.system, text, device.files):
-            groups.setdefault(name, (file, line))
-    for name, (file, line) in groups.items():
-        message = f"{device.name}: the group {name} is applied nowhere, so that its statements have no effect"
-        remedy, place = "Apply the group, or remove it.", device.paths.get(file, file)
-        yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
 
 
 RULES = (
     SwitchRule(IDLE, OTHER, (), _reserved_addresses),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _closed_redistribution),
-    SwitchRule(UNREAD, OTHER, (), _impossible_addresses),
     SwitchRule(IDLE, BGP, (Input.BGP, Input.LINKS), _harmful_sessions),
     SwitchRule(STILL, OTHER, (Input.LINKS,), _harmful_processes),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _families_off),
@@ -548,14 +395,8 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.BGP,), _fixed_neighbors),
     SwitchRule(POINTLESS, BGP, (Input.LINKS,), _hidden_aggregates),
     SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
-    SwitchRule(LOOPS, POLICY, (Input.BGP, Input.LINKS), _shortened_paths),
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
-    SwitchRule(MISSING, OTHER, (), _quiet_logs),
-    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _unapplied_groups),
-    SwitchRule(UNREAD, OTHER, (), _misspelled_lines),
-    SwitchRule(UNREAD, OTHER, (), _misplaced_lines),
-    SwitchRule(UNREAD, OTHER, (), _numbers_out_of_range),
     SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
     SwitchRule(REFUSED, POLICY, (Input.BGP,), _open_ranges),
 )

@@ -1,33 +1,26 @@
-"""Find settings that lack a part without which they have no effect: AS numbers, routing on a port, ways to manage.
-
-Ways to manage are a gateway in the subnet of the management port, and access lists that permit someone.
-"""
+"""Find settings that lack a part without which they have no effect: AS numbers, routing on a port, parts of a cage."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults, management, service_defaults
+from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_key, path_pattern, replace_keys
+from fabricc.facts.paths import first_key, replace_keys
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.access import MISSING
-from fabricc.rules.findings import finding_at, line_of
+from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
-from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
     INTERFACES,
-    OTHER,
     POLICY,
     FabricRule,
     Input,
@@ -36,7 +29,6 @@ from fabricc.rules.rule import (
     SwitchRule,
 )
 from fabricc.rules.static_routes import DROPS, STATIC, find_origins
-from fabricc.rules.summary import SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,6 +37,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.sessions import Sessions
+
 
 _PLACES = ("description", "families", "import", "export", "bfd")
 
@@ -203,6 +196,8 @@ def _missing_parts(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 _NOT_SPLIT = ("disabled", "off", "none")
+
+
 MANY_PARTS = 64
 """More parts than any port splits into."""
 
@@ -216,9 +211,15 @@ def count_parts(value: object) -> int:
 
 
 _HOST_MASK = "/32"
+
+
 _PHYSICAL = re.compile(r"[A-Za-z]+-?\d")
 """The beginning of the name of a port of a box; names of interfaces of software may be any."""
+
+
 _LINK_STATE = ("ospf", "isis")
+
+
 _FEW = 4
 """Ports with larger subnets, from which on a port without one is an error."""
 
@@ -253,139 +254,6 @@ def _alone_on_their_subnet(statement: Statement, _: Sessions) -> Iterator[Findin
         remedy = "Give the port a subnet of two addresses, such as a /31."
         path = f"{PORT}{alone[0]}]/ipv4"
         yield finding_at(IDLE, statement.device, path, message, "no neighbor", Severity.WARNING, remedy)
-
-
-_ADDRESS, _GATEWAY = "management/address", "management/gateway"
-_SOURCES = ("management/source[", "management/ntp_source")
-"""Statements that name the management port, without which it may be another one."""
-_SMALL, _IPV4 = 30, 4
-"""A subnet without room for more than one other device is hardly that of a management network."""
-_SERVERS = {"management/ntp": "NTP server", "management/syslog": "log server"}
-
-
-def _source_paths(path: str) -> tuple[str, str]:
-    """Return the facts that name the source interface of a service."""
-    return f"{path}_source", f"management/source[{path.rpartition('/')[2]}]"
-
-
-def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a gateway in no subnet of the management port, and servers that nothing leads to.
-
-    Servers are followed where management has a routing instance of its own, which no route of the fabric enters.
-    """
-    if statement.rest.get("management/enabled") == "false" and _ADDRESS in statement.rest:
-        message, remedy = f"{statement.name}: the management port is shut", "Enable the management port."
-        path = "management/enabled"
-        yield finding_at(MISSING, statement.device, path, message, "shut port", Severity.WARNING, remedy)
-    sources = any(statement.facts_below(each) for each in _SOURCES)
-    for path, service in _SERVERS.items():
-        source = next((each for each in _source_paths(path) if each in statement.rest), "")
-        named = (service_defaults.server_of_fabric(text) for *_, text in statement.device.unknown)
-        reported = path == "management/ntp" and not statement.rest.keys().isdisjoint(SERVICES)
-        lost = path not in statement.rest and not any(found and found[0] == path for found in named)
-        if source and lost and not reported:
-            message = f"{statement.name} names a port for its {service}, and no {service}"
-            remedy = f"Configure the {service}."
-            yield finding_at(
-                MISSING, statement.device, source, message, f"no {service}", Severity.WARNING, remedy
-            )
-    gateway = str(statement.rest.get(_GATEWAY, ""))
-    if gateway and _ADDRESS not in statement.rest and (sources or _ADDRESS in statement.device.reading.lines):
-        message = f"{statement.name}: management has a gateway, and its port has no address"
-        remedy = "Set the address of the management port."
-        yield finding_at(MISSING, statement.device, _GATEWAY, message, "no address", Severity.WARNING, remedy)
-    try:
-        subnet = ip_interface(str(statement.rest.get(_ADDRESS, ""))).network
-    except ValueError:
-        return
-    if gateway:
-        try:
-            address = ip_address(gateway)
-            outside = address not in subnet or (subnet.num_addresses > _PAIR and address == subnet[0])
-        except ValueError:
-            return
-        if outside and address.version == subnet.version and subnet.prefixlen < subnet.max_prefixlen:
-            message = f"{statement.name}: the gateway of management {gateway} is no host of {subnet}"
-            remedy = "Name a gateway in the subnet of the management port."
-            small = subnet.prefixlen >= _SMALL and subnet.version == _IPV4
-            paths = (_ADDRESS, _GATEWAY) if small else (_GATEWAY, _ADDRESS)
-            yield finding_at(NEXT_HOP, statement.device, paths, message, "gateway", Severity.WARNING, remedy)
-        return
-    if statement.rest.get("management/isolated") != "true":
-        return
-    for path, service in _SERVERS.items():
-        for text in re.split(r"[\s,]+", str(statement.rest.get(path, ""))):
-            if _is_outside(text, subnet):
-                message = f"{statement.name}: no route of management leads to the {service} {text}"
-                remedy = "Configure a gateway for management."
-                yield finding_at(
-                    MISSING,
-                    statement.device,
-                    (*_misplaced_defaults(statement, subnet), _ADDRESS, path),
-                    message,
-                    "no gateway",
-                    Severity.WARNING,
-                    remedy,
-                )
-                return
-
-
-def _misplaced_defaults(statement: Statement, subnet: object) -> list[str]:
-    """Return the default routes of the fabric whose gateway is in the subnet of the management port."""
-    found = {
-        **statement.facts_below("static_route[0.0.0.0/0]"),
-        **{path: via for path, via in statement.facts_below("vrf[").items() if "/static_route[" in path},
-    }
-    return [path for path, via in found.items() if "." in str(via) and not _is_outside(str(via), subnet)]
-
-
-def _is_outside(text: str, subnet: object) -> bool:
-    """Return whether an address is in no subnet of one family."""
-    try:
-        address = ip_address(text)
-        network = ip_network(str(subnet))
-    except ValueError:
-        return False
-    return address.version == network.version and address not in network
-
-
-_PAIR = 2
-_ACCESS = path_pattern("management/access(?:[_])?")
-
-
-def _closed_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report services of management whose access list permits nobody, or is nowhere defined."""
-    for path, value in statement.facts_below("management/access").items():
-        if value == "" and _ACCESS.fullmatch(path):
-            service = first_key(path) or "login"
-            message = f"{statement.name}: the access list for {service} permits nobody, or is not defined"
-            remedy = "Permit the networks of the administrators."
-            device, group = statement.device, "closed access"
-            opens = not line_of(device, path).startswith(" ")  # the list, whose rule is on a line below
-            word = "deny" if opens else ""
-            yield finding_at(MISSING, device, path, message, group, Severity.WARNING, remedy, word=word)
-            return
-
-
-_SSH = "management/ssh"
-
-
-_SSH_FEATURE = "system/feature[ssh]"
-
-
-def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that SSH is shut in the default VRF and enabled in no other one, or that NETCONF alone is stated."""
-    message, remedy = "", "Enable SSH in the VRF of the management port."
-    unread = (text for _, _, text in statement.device.unknown)
-    if statement.rest.get(f"{_SSH}[default]") == "off" and _SSH not in statement.rest:
-        message = f"{statement.name} shuts SSH in every VRF, so nobody logs in with it"
-    elif statement.rest.get(_SSH_FEATURE) == "off":
-        message, path = f"{statement.name} has SSH off, so nobody logs in with it", _SSH_FEATURE
-    elif path := management.path_without_login(statement.rest, unread):
-        message = f"{statement.name} enables NETCONF and no SSH, so nobody logs in"
-    if message:
-        paths = [*statement.facts_below(f"{_SSH}[")][::-1] or path
-        yield finding_at(MISSING, statement.device, paths, message, "no login", Severity.WARNING, remedy)
 
 
 def _foreign_networks(fabric: Switches) -> Iterator[Report]:
@@ -462,7 +330,4 @@ RULES = (
     SwitchRule(IDLE, INTERFACES, (), _missing_parts),
     SwitchRule(IDLE, INTERFACES, (), _small_bundles),
     SwitchRule(IDLE, ADDRESSES, (), _alone_on_their_subnet),
-    SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
-    SwitchRule(MISSING, OTHER, (), _closed_access),
-    SwitchRule(MISSING, OTHER, (), _without_login),
 )

@@ -12,10 +12,11 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, outer_key, split_list_path
 from fabricc.facts.statement import Tier
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.announcements import POINTLESS, connected_maps
+from fabricc.rules.announcements import connected_maps
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.harmful_settings import parse_network
+from fabricc.rules.idle_filters import POINTLESS
 from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, sessions_to_switches

@@ -1,11 +1,10 @@
-"""Find segments, VRFs and gateways of EVPN, and pairs of switches (MLAG, vPC), that lack a part they need.
+"""Find segments, VRFs and gateways of EVPN that lack a part they need.
 
-Also management ports with a mask of no network, and loopbacks that one switch of a tier does not announce.
+Also loopbacks and sessions that one switch of a tier lacks.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -13,21 +12,17 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import defaults, evpn_defaults
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import last_key, outer_key, split_list_path
+from fabricc.facts.paths import outer_key, split_list_path
 from fabricc.facts.statement import Tier
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.access import UNDEFINED
 from fabricc.rules.announcements import SILENT, permits_address
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE
-from fabricc.rules.links import DIFFER
-from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
-    INTERFACES,
     OTHER,
     POLICY,
     FabricRule,
@@ -45,16 +40,22 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 
-_SEGMENT, _VRF = "evpn/segment[", "evpn/vrf["
+
+SEGMENT, _VRF = "evpn/segment[", "evpn/vrf["
+
+
 _LEARNED = "announces_learned"
+
+
 _ROUTES = {
     "distinguisher": "no route distinguisher",
     "route_target": "no route target",
     "announces_learned": "no `redistribute learned`",
 }
 """Leaf of the EVPN routes of a VLAN -> what it lacks without it."""
-_SOURCES = ("evpn/source", "vxlan/source")
-_OFF = ("false", False)
+
+
+SOURCES = ("evpn/source", "vxlan/source")
 
 
 def _leaves_by_key(statement: Statement, start: str, name: str) -> dict[str, dict[str, object]]:
@@ -78,10 +79,10 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         yield finding_at(TUNNEL, device, path, message, words, Severity.WARNING, remedy)
     if not evpn_defaults.needs_targets(device.system):
         return
-    tunnels = any(path in statement.rest for path in _SOURCES)
+    tunnels = any(path in statement.rest for path in SOURCES)
     targets = [
         path
-        for start in (_SEGMENT, _VRF)
+        for start in (SEGMENT, _VRF)
         for path in statement.facts_below(start)
         if path.endswith("]/route_target")
     ]
@@ -96,7 +97,7 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         remedy = "Activate the neighbors in the address family of EVPN."
         paths = ["evpn/route_targets", "bgp/family[evpn]", targets[0]]
         yield finding_at(TUNNEL, device, paths, message, "no EVPN session", Severity.WARNING, remedy)
-    for vlan, leaves in _leaves_by_key(statement, _SEGMENT, "evpn/segment").items():
+    for vlan, leaves in _leaves_by_key(statement, SEGMENT, "evpn/segment").items():
         stated = [leaf for leaf in _ROUTES if leaf in leaves]
         lacks = [words for leaf, words in _ROUTES.items() if leaf not in leaves]
         if not evpn_defaults.states_segments(device.system):
@@ -111,7 +112,7 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         message = (
             f"{statement.name}: VLAN {vlan} has {what}, so its hosts are cut off from those of other switches"
         )
-        paths = [f"{_SEGMENT}{vlan}]/{leaf}" for leaf in (*_ROUTES, "vni")]
+        paths = [f"{SEGMENT}{vlan}]/{leaf}" for leaf in (*_ROUTES, "vni")]
         remedy = "Configure the VNI, the route distinguisher, the route targets and `redistribute learned` of the VLAN."
         yield finding_at(TUNNEL, device, paths, message, "segment parts", Severity.WARNING, remedy)
 
@@ -120,7 +121,7 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report VRFs with a VNI that do not route, and gateways with a VNI that are in no VRF where others are."""
     device = statement.device
     vrfs = _leaves_by_key(statement, _VRF, "evpn/vrf")
-    segments = _leaves_by_key(statement, _SEGMENT, "evpn/segment")
+    segments = _leaves_by_key(statement, SEGMENT, "evpn/segment")
     used = {str(leaves.get("vrf", "")) for leaves in segments.values()}
     used |= {str(vrf) for port in statement.addresses if (vrf := statement.of(port, "vrf")) is not None}
     for name, leaves in vrfs.items():
@@ -133,7 +134,7 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(TUNNEL, device, paths, message, "unrouted VRF", Severity.WARNING, remedy)
     routed = any("vni" in leaves for leaves in vrfs.values()) or bool(statement.facts_below("vxlan/vrf["))
     bare = {
-        vlan: f"{_SEGMENT}{vlan}]/ipv4"
+        vlan: f"{SEGMENT}{vlan}]/ipv4"
         for vlan, each in segments.items()
         if "ipv4" in each and "vni" in each and "vrf" not in each
     }
@@ -154,6 +155,8 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 _MAC = "evpn/anycast_mac"
+
+
 _MULTICAST = 1
 
 
@@ -177,181 +180,12 @@ def _gateway_macs(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         for leaf in leaves
         if leaf.startswith("gateway[")
     ]
-    paths += [path for path in statement.facts_below(_SEGMENT) if path.endswith("]/ipv4")]
+    paths += [path for path in statement.facts_below(SEGMENT) if path.endswith("]/ipv4")]
     if paths:
         message = (
             f"{statement.name}: virtual addresses of gateways without a MAC address, so they answer no host"
         )
         yield finding_at(TUNNEL, device, paths[0], message, "no gateway MAC", Severity.WARNING, remedy)
-
-
-def _closed_vlans(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report VLANs that are suspended and in use."""
-    device = statement.device
-    shut = [
-        split_list_path(path, "vlan")[0]
-        for path, value in statement.facts_below("vlan[").items()
-        if path.endswith("]/enabled") and value in _OFF
-    ]
-    if not shut:
-        return
-    used = {str(value) for value in statement.facts_below("evpn/port[").values()}
-    used |= {str(each["access_vlan"]) for each in statement.ports.values() if "access_vlan" in each}
-    used |= {outer_key(path) for path in statement.facts_below(_SEGMENT)}
-    used |= {port.lower().removeprefix("vlan") for port in statement.addresses}
-    for vlan in shut:
-        if vlan in used:
-            message = f"{statement.name}: VLAN {vlan} is suspended, and ports or gateways are in it"
-            remedy = "Activate the VLAN, or take the ports out of it."
-            path = f"vlan[{vlan}]/enabled"
-            yield finding_at(IDLE, device, path, message, "suspended VLAN", Severity.WARNING, remedy)
-
-
-_SHARED_SOURCE = "vxlan/source_mlag"
-_LOCAL, _PEER_LINK, _DOMAIN, _MAC_OF_PAIR = "mlag/local", "mlag/peer_link", "mlag/domain", "mlag/mac"
-_EDGE = re.compile(r"\b(?:portfast|bpdufilter enable|port type edge)\b")
-_GROUP = "trunk group "
-_NO_VLANS = ("none", "")
-
-
-def _incomplete_pairs(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a switch of a pair without a part that the pair needs, and bundles of a pair that there is not."""
-    device, facts = statement.device, statement.rest
-    stated = statement.facts_below("mlag/")
-    required = evpn_defaults.parts_of_pair(device.system)
-    lacks = [words for path, words in required.items() if path not in facts]
-    if stated and lacks and (sessions.runs_bgp or _DOMAIN in facts):
-        message = f"{device.name} is one of a pair of switches and has no {join_words(lacks, 4)}: the pair is not up"
-        remedy = "Configure the missing part of the pair."
-        paths = (*required, next(iter(stated)))
-        yield finding_at(IDLE, device, paths, message, "part of pair", Severity.WARNING, remedy)
-    shared = [port for port, values in statement.ports.items() if "mlag" in values]
-    if required and shared and not stated and sessions.runs_bgp:
-        message = (
-            f"{device.name} {join_words(shared, 2)}: a bundle of two switches, and no pair is configured"
-        )
-        path, remedy = f"{PORT}{shared[0]}]/mlag", "Configure the pair of switches, or an ordinary bundle."
-        yield finding_at(IDLE, device, path, message, "no pair", Severity.WARNING, remedy)
-    local = str(facts.get(_LOCAL, ""))
-    if local and required.get(_LOCAL) and sessions.addresses:
-        if local not in statement.addresses:
-            message = f"{device.name} reaches the other switch of its pair by {local}, which has no address"
-            remedy = "Name the VLAN interface of the pair, or give it its address."
-            yield finding_at(IDLE, device, _LOCAL, message, "pair interface", Severity.WARNING, remedy)
-        elif statement.ports[local].get("enabled") in _OFF:
-            message = f"{device.name} reaches the other switch of its pair by {local}, which is shut"
-            path, remedy = f"{PORT}{local}]/enabled", "Enable the VLAN interface."
-            yield finding_at(IDLE, device, path, message, "pair interface shut", Severity.WARNING, remedy)
-    managed = str(facts.get("management/address", "")).partition("/")[0]
-    if facts.get("mlag/backup") is not None and str(facts["mlag/backup"]) in {
-        local,
-        managed,
-        *sessions.addresses,
-    }:
-        message = f"{device.name} sends the keepalives of its pair to itself ({facts['mlag/backup']})"
-        remedy = "Name the address of the other switch."
-        yield finding_at(IDLE, device, "mlag/backup", message, "own keepalive", Severity.WARNING, remedy)
-    yield from _faults_of_peer_link(statement, local)
-
-
-def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
-    """Report the link of a pair if it is shut, carries no VLANs or not that of the pair, or is an edge port."""
-    device, name = statement.device, str(statement.rest.get(_PEER_LINK, ""))
-    values = statement.ports.get(name, {})
-    vlan = local.lower().removeprefix("vlan")
-    keys = (last_key(path) for path in statement.facts_below(f"vlan[{vlan}]/"))
-    groups = [key for key in keys if key.startswith(_GROUP)]
-    faults = {
-        "enabled": "is shut" if values.get("enabled") in _OFF else "",
-        "switchport": "is in one VLAN alone" if values.get("switchport") == "access" else "",
-        "vlans": "carries no VLAN" if values.get("vlans", "all") in _NO_VLANS else "",
-        "spanning_tree": "is an edge port, so a loop is not noticed"
-        if _EDGE.search(str(values.get("spanning_tree", "")))
-        else "",
-    }
-    if groups and not any(f"setting[switchport {key}]" in values for key in groups):
-        faults["mlag"] = f"is in no trunk group of VLAN {vlan}, by which the two switches talk"
-    for leaf, fault in faults.items():
-        if fault and values:
-            message = f"{device.name}: the link {name} to the other switch of the pair {fault}"
-            paths = (f"{PORT}{name}]/{leaf}", f"{PORT}{name}]/enabled", _PEER_LINK)
-            remedy = "Let the link be a trunk with all VLANs of the pair, and no edge port."
-            yield finding_at(IDLE, device, paths, message, "peer link", Severity.WARNING, remedy)
-    if statement.rest.get("spanning_tree/mode") == "none" and statement.facts_below("mlag/"):
-        message = f"{device.name} is one of a pair and runs no spanning tree: a wrong cable loops frames"
-        remedy = "Enable spanning tree."
-        yield finding_at(
-            IDLE, device, "spanning_tree/mode", message, "no spanning tree", Severity.WARNING, remedy
-        )
-
-
-def _compare_pairs(fabric: Switches) -> Iterator[Report]:
-    """Report settings that differ on the two switches of a pair, and those that two pairs share."""
-    yield from _shared_by_pairs(fabric)
-    managed = {each.pair.management: name for name, each in fabric.summaries.items() if each.pair}
-    managed.pop("", None)
-    for name, summary in fabric.summaries.items():
-        owners = [each for each in fabric.owners(summary.pair.peer) if each != name] if summary.pair else []
-        other_end = managed.get(summary.pair.backup, name) if summary.pair and not owners else name
-        owners += [other_end] if other_end != name else []
-        linked = [each for each in owners if each in fabric.linked(name)]
-        owners = linked or owners
-        far = fabric.summaries.get(owners[0]) if len(owners) == 1 else None
-        if summary.pair is None or far is None or far.pair is None:
-            continue
-        mutual = [*fabric.owners(far.pair.peer)] == [name] or managed.get(far.pair.backup) == name
-        if not linked and not mutual:
-            continue
-        mine, its, other = summary.pair, far.pair, owners[0]
-        faults = [
-            (f"the domain {mine.domain}, and {other} {its.domain}", (_DOMAIN,), mine.domain != its.domain),
-            (f"the system MAC {mine.mac}, and {other} {its.mac}", (_MAC_OF_PAIR,), mine.mac != its.mac),
-            (
-                f"the shared VTEP {mine.shared or 'none'}, and {other} {its.shared or 'none'}",
-                (_SHARED_SOURCE, *_SOURCES),
-                mine.shared != its.shared,
-            ),
-            (
-                f"the VTEP {summary.vtep}, and {other} {far.vtep}",
-                (*_SOURCES, "loopback/ipv4"),
-                bool(mine.shares_vtep and summary.vtep and far.vtep) and summary.vtep != far.vtep,
-            ),
-        ]
-        for number, (vlans, start) in mine.bundles.items():
-            if number not in its.bundles:
-                faults.append((f"the bundle {number} of the pair, and {other} not", (f"{start}mlag",), True))
-            elif vlans != its.bundles[number][0]:
-                words = f"VLANs {vlans or 'all'} on bundle {number}, and {other} {its.bundles[number][0] or 'all'}"
-                faults.append((words, (f"{start}vlans", f"{start}mlag"), True))
-        for words, paths, differs in faults:
-            if differs:
-                message, remedy = (
-                    f"{name} has {words}: they are one pair",
-                    "Configure both switches of the pair alike.",
-                )
-                yield Report(DIFFER, name, paths, message, "pair", Severity.WARNING, remedy)
-
-
-def _shared_by_pairs(fabric: Switches) -> Iterator[Report]:
-    """Report a system MAC or an address of VTEPs that more than the two switches of a pair have."""
-    for what, leaf, path in (("system MAC", "mac", _MAC_OF_PAIR), ("shared VTEP", "shared", _SHARED_SOURCE)):
-        users: defaultdict[str, list[str]] = defaultdict(list)
-        for name, summary in fabric.summaries.items():
-            if summary.pair and (value := getattr(summary.pair, leaf)):
-                users[value].append(name)
-        for value, found in users.items():
-            joined = fabric.reachable({found[0]}) if len(found) > _TWO else ()
-            names = [name for name in found if name in joined]
-            for name in names if len(names) > _TWO else ():
-                others = join_words([each for each in names if each != name], 3)
-                message = f"{name} has the {what} {value} of {others}: it belongs to one pair"
-                remedy = "Give each pair a value of its own."
-                yield Report(DIFFER, name, (path,), message, "pair", Severity.WARNING, remedy)
-
-
-_TWO = 2
-_LARGEST, _ALONE = 8, 32
-"""Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
 
 
 def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -386,42 +220,6 @@ def _undefined_processes(statement: Statement, _: Sessions) -> Iterator[Finding]
             yield finding_at(
                 UNDEFINED, statement.device, path, message, "undefined process", Severity.WARNING, remedy
             )
-
-
-_GATEWAY = "management/gateway"
-
-
-def _odd_management(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a prefix length that no management port has, and services that send from a port which is not there."""
-    device, facts = statement.device, statement.rest
-    text = str(facts.get("management/address", ""))
-    length = text.partition("/")[2]
-    alone = length == str(_ALONE) and defaults.names_sources(device.system)
-    if ":" not in text and is_number(length) and (int(length) < _LARGEST or alone):
-        what = "reaches no gateway" if alone else "takes addresses elsewhere for its neighbors"
-        message = f"{device.name}: the management address {text} has the wrong length, so the switch {what}"
-        remedy = "Set the length of the management network."
-        yield finding_at(
-            NEXT_HOP, device, "management/address", message, "management length", Severity.WARNING, remedy
-        )
-    if facts.get(_GATEWAY) == "discard":
-        message = f"{device.name} drops all packets of management that leave its network"
-        remedy = "Name the gateway of the management network."
-        yield finding_at(NEXT_HOP, device, _GATEWAY, message, "management gateway", Severity.WARNING, remedy)
-    sources = {
-        **statement.facts_below("management/source["),
-        **statement.facts_below("management/ntp_source"),
-    }
-    if not sources or not sessions.runs_bgp or not defaults.names_sources(device.system):
-        return
-    known = {each.lower() for each in (*statement.ports, str(facts.get("management/interface", "mgmt0")))}
-    known |= {"loopback0"} if "loopback/ipv4" in facts else set()
-    for path, value in sources.items():
-        name = str(value).lower()
-        if re.fullmatch(r"(?:loopback|vlan|ethernet|management)[\d/]+", name) and name not in known:
-            message = f"{device.name} sends from {value} to a management server, and has no such port"
-            remedy = "Name the management port, or a loopback with an address."
-            yield finding_at(UNDEFINED, device, path, message, "lost source", Severity.WARNING, remedy)
 
 
 _NEARLY_ALL = 0.6
@@ -508,10 +306,6 @@ RULES = (
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_segments),
     SwitchRule(TUNNEL, ADDRESSES, (), _incomplete_vrfs),
     SwitchRule(TUNNEL, ADDRESSES, (), _gateway_macs),
-    SwitchRule(IDLE, INTERFACES, (), _closed_vlans),
-    SwitchRule(IDLE, INTERFACES, (), _incomplete_pairs),
-    FabricRule(DIFFER, INTERFACES, (), _compare_pairs),
-    SwitchRule(UNDEFINED, OTHER, (), _odd_management),
     FabricRule(SILENT, POLICY, (), _silent_loopbacks),
     FabricRule(IDLE, BGP, (Input.BGP,), _lone_demands),
     FabricRule(SILENT, BGP, (), _without_sessions),

@@ -20,8 +20,11 @@ from fabricc.rules import (
     host_jobs,
     host_ports,
     host_settings,
+    idle_filters,
     incomplete,
+    loops,
     lossless,
+    management,
     marks,
     missing_parts,
     neighbor_subnets,
@@ -33,9 +36,12 @@ from fabricc.rules import (
     routing,
     segments,
     static_routes,
+    switch_pairs,
     tenants,
     treatment,
     undefined_names,
+    unmet_conditions,
+    unread_lines,
 )
 from fabricc.rules.rule import Answer, FabricRule, HostRule, Report, Rule, Switches, SwitchRule, answer_of
 
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
 
 RULES: tuple[Rule, ...] = (
     *undefined_names.RULES,
+    *unread_lines.RULES,
     *lossless.RULES,
     *protection.RULES,
     *queue_faults.RULES,
@@ -56,7 +63,10 @@ RULES: tuple[Rule, ...] = (
     *access.RULES,
     *static_routes.RULES,
     *announcements.RULES,
+    *loops.RULES,
+    *idle_filters.RULES,
     *blocked_routes.RULES,
+    *unmet_conditions.RULES,
     *marks.RULES,
     *duplicates.RULES,
     *next_hops.RULES,
@@ -71,9 +81,11 @@ RULES: tuple[Rule, ...] = (
     *host_jobs.RULES,
     *harmful_settings.RULES,
     *incomplete.RULES,
+    *management.RULES,
     *segments.RULES,
     *tenants.RULES,
     *missing_parts.RULES,
+    *switch_pairs.RULES,
     *treatment.RULES,
 )
 

@@ -34,6 +34,7 @@ ONE_HOP = ("ttl_security_hops", "maximum_hops")
 _ONE_HOP = frozenset(ONE_HOP)
 _WAITS = frozenset({"setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]"})
 _OFF = (None, "off", "false")
+UNSET = (None, "", "off", "false")
 UPPER = (Tier.SPINE, Tier.CORE)
 _POLICIES = {
     "import": ("import", "prefix_list_in", "filter_in", "distribute_in"),

@@ -1,8 +1,4 @@
-"""Find names that a device uses and does not define, and settings that no daemon reads.
-
-Names are those of route maps, prefix lists, community lists and profiles. A back end states what is not read, or cannot
-take effect, as facts `unread[...]`.
-"""
+"""Find names that a device uses and does not define: route maps, prefix lists, community lists and profiles."""
 
 from __future__ import annotations
 
@@ -10,52 +6,67 @@ import re
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import names_communities, stops_bgp
-from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
+from fabricc.back.nos.defaults import names_communities
 from fabricc.back.nos.route_blocks import installing_map, maps_of_condition
 from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import Unplanned
-from fabricc.facts.paths import outer_key, path_pattern, split_list_path
-from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.facts.paths import path_pattern
+from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import UNDEFINED
-from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import OTHER, POLICY, Input, SwitchRule
-from fabricc.rules.sessions import opposite_address
+from fabricc.rules.rule import OTHER, POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from fabricc.rules.sessions import Sessions
 
-_DEFINED = path_pattern("(?:vrf[_]/)?(route_map|prefix_list|community_list|as_path_list|access_list)[*]")
+UNREAD = "FAB9060"
+DEFINED = path_pattern("(?:vrf[_]/)?(route_map|prefix_list|community_list|as_path_list|access_list)[*]")
+
+
 _KINDS = {
     "route_map": "route map", "prefix_list": "prefix list", "community_list": "community list",
     "as_path_list": "list of AS paths", "access_list": "access list", "group": "peer group", "filter": "filter",
     "bfd_profile": "BFD profile", "policy": "traffic policy", "function": "function",
 }  # fmt: skip
+
+
 _SESSION = {
     "import": "route_map", "export": "route_map", "prefix_list_in": "prefix_list", "prefix_list_out": "prefix_list",
     "group": "group",
 }  # fmt: skip
+
+
 _FILTERS = ("filter_in", "filter_out")
 """Leaves of sessions that name the kind of a list and the list: `as_path_list NAME`."""
+
+
 _PORTS = {
     "access_list_in": "access_list", "access_list_out": "access_list", "setting[ip policy route-map]": "route_map",
     "service_policy[traffic-policy input]": "policy", "service_policy[traffic-policy output]": "policy",
 }  # fmt: skip
-_FUNCTION = re.compile(r"setting\[rcf (?:in|out) (\w+)\(.*\)\]")
+
+
+FUNCTION = re.compile(r"setting\[rcf (?:in|out) (\w+)\(.*\)\]")
+
+
 _CLASS = "qos/setting[class "
+
+
 _CLAUSE = {"prefix_list": "prefix_list", "community_list": "community_list", "as_path_list": "as_path_list"}
+
+
 _MATCHED = {
     "large-community": "community_list", "extcommunity": "community_list", "as-path": "as_path_list",
     "policy": "route_map",
 }  # fmt: skip
 """Words of a condition before the name of a list, and its kind."""
+
+
 _OTHERS = (
     (
         "filter",
@@ -69,16 +80,32 @@ _OTHERS = (
     ),
 )
 """Kind of a name, the paths that define it, and those that use it."""
+
+
 _PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|network[_])")
+
+
 _AGGREGATE, _AGGREGATE_MAPS = "bgp/aggregate[", ("route-map", "suppress-map")
+
+
 _EVPN_POLICY = path_pattern("evpn/neighbor[_]/(?:import|export)")
+
+
 _INSTANCE_POLICY = path_pattern(r"vrf[_]/(?:(?:im|ex)port|evpn/setting\[ip-prefix-routes (?:im|ex)port\])")
+
+
 _BY_LIST = ["access-group", "name"]
+
+
 _ALL = (
     "all", "unfiltered", "none", "true", "false", "ipv4", "ipv6", "not", "internal", "external", "nssa-external",
 )  # fmt: skip
 """Words in the place of a name."""
+
+
 _WORDS = re.compile(r"\w[^\s,\[\]()]*")
+
+
 _RUN = re.compile(r"[\w.-]+")
 
 
@@ -109,7 +136,7 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 UNDEFINED, statement.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
             )
             if len(found) <= _FEW:
-                yield from _misnamed_definitions(statement, _KINDS[kind], name)
+                yield from misnamed_definitions(statement, _KINDS[kind], name)
 
 
 def _find_undefined(
@@ -128,7 +155,7 @@ def _find_undefined(
                 uses.setdefault((kind, name), []).append(path)
 
     for path, value in statement.rest.items():
-        if match := _DEFINED.match(path):
+        if match := DEFINED.match(path):
             kind, name = match.groups()
             defined[kind].add(name.rpartition(" ")[2])
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
@@ -168,7 +195,7 @@ def _find_undefined(
                 if first in _KINDS:
                     use(first, second.rstrip(","), session_path(key, leaf))
         for leaf, named in values.items():
-            if leaf.startswith("setting[rcf ") and statement.fars and (match := _FUNCTION.fullmatch(leaf)):
+            if leaf.startswith("setting[rcf ") and statement.fars and (match := FUNCTION.fullmatch(leaf)):
                 use("function", match[1], session_path(key, leaf))
             for name in maps_of_condition(leaf, named):
                 use("route_map", name, session_path(key, leaf))
@@ -190,11 +217,13 @@ def _find_undefined(
 
 _FEW = 50
 """Names that a device lacks, or has without a use, up to which they are compared: more are those of another file."""
+
+
 _SUFFIX = 4
 """Letters that one of two names may have at its end and the other may not."""
 
 
-def _misnamed_definitions(statement: Statement, kind: str, name: str) -> Iterator[Finding]:
+def misnamed_definitions(statement: Statement, kind: str, name: str) -> Iterator[Finding]:
     """Report names that are nearly an undefined one, and that one kind of line has: nothing uses what they define."""
     device = statement.device
     for file, text in device.files.items():
@@ -217,6 +246,8 @@ _NO_DEFINITION = re.compile(
     r"^\s*[!#/]|\b(?:description|hostname|match|from|then|redistribute|inherit|import|export)\b|\S\s+route-map\s"
 )
 """What stands before a name in a text of people, or where a name is used."""
+
+
 _WORD_OF_NAME = re.compile(r"[A-Za-z]{4,}")
 
 
@@ -325,101 +356,6 @@ def _names_in(clause: str, system: str) -> Iterator[tuple[str, str]]:
             yield name, _MATCHED[word]
 
 
-UNREAD = "FAB9060"
-_FACT = "unread["
-
-
-def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report each of them with its reason, at the line that states it."""
-    facts = statement.facts_below(_FACT)
-    stopped = {why for path, why in facts.items() if stops_bgp(path, why)}  # which `detection` reports
-    for path, why in facts.items():
-        if why in stopped:
-            continue
-        subject = outer_key(path)
-        message = f"{statement.name}: {subject} has no effect: {why}"
-        remedy = "Fulfill the condition, or remove the setting."
-        yield finding_at(
-            UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
-        )
-        if str(why).endswith(_NAMELESS):
-            yield from _misnamed_definitions(statement, "name", subject.rpartition(" ")[2])
-
-
-_NAMELESS = " has this name"
-"""How the reason ends why a name has no effect that nothing defines."""
-
-
-def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report inactive statements of a switch of the fabric that its sessions, classes or ports would need."""
-    device = statement.device
-    found = [*find_inactive(device.system, device.files, device.unknown)]
-    if not found or not any(far.known and far.tier is not Tier.HOST for far in statement.fars.values()):
-        return
-    serves = lossless_ports(statement)  # other networks keep sessions in reserve
-    by_other = statement.has_link_state  # which may serve the links instead
-    for each in found:
-        if each.is_bgp and (by_other or (not serves and each.is_group)):
-            continue
-        if not _is_missed(statement, sessions, each):
-            continue
-        what = each.words if len(each.words) < _LONG else f"{each.words[:_LONG]}…"
-        message = (
-            f"{device.name}: `{what}` is inactive, and {plural(each.lines, 'line')} of it without effect"
-        )
-        remedy = "Activate the statement, or leave it out."
-        place, group = device.paths.get(each.file, each.file), f"inactive: {each.words}"
-        yield Finding(UNREAD, message, place, each.line, group, Severity.WARNING, remedy)
-
-
-def _is_missed(statement: Statement, sessions: Sessions, inactive: Inactive) -> bool:
-    """Return whether an inactive statement leaves something without it that is in use.
-
-    Definitions that nothing names, ports without a link and sessions in addition to those of each link are in reserve.
-    """
-    if inactive.neighbor is not None:
-        if any(inactive.neighbor == key[1] for key in sessions.stated):
-            return True  # the session is stated without its AS number
-        served = set(sessions.near.values())
-        return any(
-            far.known and far.tier is not Tier.HOST and served.isdisjoint(statement.chain(port))
-            for port, far in statement.fars.items()
-        )
-    if name := inactive.port:
-        cage = f"{name}:"
-        return (
-            any(port.partition(".")[0] == name for port in statement.fars)
-            or any(port.startswith(cage) for port in statement.addresses)
-            or _had_session(statement, sessions, name)
-        )
-    if inactive.service:
-        return inactive.service not in statement.rest
-    return not inactive.defined or _is_used(statement, inactive.defined)
-
-
-def _is_used(statement: Statement, name: str) -> bool:
-    """Return whether a session or a port names a policy or a filter."""
-    used = [values.get(leaf) for values in statement.sessions.values() for leaf in ("import", "export")]
-    used += [values.get(leaf) for values in statement.ports.values() for leaf in _PORTS]
-    used += statement.facts_below("platform/filter_input[").values()
-    used += statement.facts_below("route_map[").values()  # a policy is a condition of another one
-    return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
-
-
-def _had_session(statement: Statement, sessions: Sessions, port: str) -> bool:
-    """Return whether an inactive address of a port is that of a session without a port."""
-    lost = {
-        opposite_address(neighbor)
-        for key, neighbor in sessions.stated
-        if not sessions.near.get((key, neighbor))
-    }
-    return not (lost - {""}).isdisjoint(inactive_addresses(statement.device.unknown, port))
-
-
-_LONG = 60
-"""Characters of a statement that a message contains."""
-
-
 def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report names in lines that no row reads, where no other line has the name."""
     uses: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -445,48 +381,16 @@ def _undefined_references(statement: Statement, _: Sessions) -> Iterator[Finding
             yield Finding(UNDEFINED, message, place, line, f"undefined {kind}", Severity.WARNING, remedy)
 
 
-def _closed_functions(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report functions of EOS at sessions that return false for every route."""
-    used = {match[1] for leaf in statement.session_leaves if (match := _FUNCTION.fullmatch(leaf))}
-    for file, text in statement.device.files.items() if used else ():
-        for match in _CLOSED.finditer(text):
-            if match[1] in used:
-                message = f"{statement.name}: the function {match[1]} of its sessions lets no route pass"
-                line = text.count("\n", 0, match.start(2)) + 1
-                place = statement.device.paths.get(file, file)
-                remedy = "Return true for the routes of the fabric."
-                yield Finding(UNREAD, message, place, line, "closed function", Severity.WARNING, remedy)
-
-
-_CLOSED = re.compile(r"\bfunction\s+(\w+)\s*\([^)]*\)\s*\{\s*(return\s+false\s*;)\s*\}")
-
-
-def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report clauses that match a community list which only denies, so that they never apply."""
-    lists = statement.facts_below("community_list[")
-    closed = {
-        _DEFINED.sub(r"\2", path): path
-        for path, value in lists.items()
-        if value and all(entry.startswith("deny ") for entry in str(value).split(", "))
-    }
-    for path, value in statement.facts_below("route_map[").items() if closed else ():
-        for word, name in pairwise(str(value).split()):
-            if word == "community_list" and (list_path := closed.pop(name, "")):
-                where = " ".join(split_list_path(path, "route_map"))
-                message = (
-                    f"{statement.name}: clause {where} has no effect: the community list {name} only denies"
-                )
-                remedy = "Permit the communities in the list, or remove the clause."
-                yield finding_at(
-                    UNREAD, statement.device, list_path, message, "idle clause", Severity.WARNING, remedy
-                )
+def is_used(statement: Statement, name: str) -> bool:
+    """Return whether a session or a port names a policy or a filter."""
+    used = [values.get(leaf) for values in statement.sessions.values() for leaf in ("import", "export")]
+    used += [values.get(leaf) for values in statement.ports.values() for leaf in _PORTS]
+    used += statement.facts_below("platform/filter_input[").values()
+    used += statement.facts_below("route_map[").values()  # a policy is a condition of another one
+    return any(name in _WORDS.findall(str(each)) for each in used if each is not None)
 
 
 RULES = (
-    SwitchRule(UNREAD, POLICY, (), _idle_clauses),
-    SwitchRule(UNREAD, POLICY, (), _closed_functions),
     SwitchRule(UNDEFINED, OTHER, (), _undefined_references),
     SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
-    SwitchRule(UNREAD, OTHER, (), _unread_settings),
-    SwitchRule(UNREAD, OTHER, (Input.LINKS,), _inactive_settings),
 )

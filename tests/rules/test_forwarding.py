@@ -12,7 +12,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
-from fabricc.rules.blocked_routes import _permits_nothing
+from fabricc.rules.blocked_routes import permits_nothing
 from fabricc.rules.filters import _filter_findings
 from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
 from fabricc.rules.harmful_settings import OPEN
@@ -323,4 +323,4 @@ def test_a_called_policy_that_denies_everything_permits_nothing(
 ) -> None:
     facts: dict[str, Value] = {f"route_map[P]/{at}0": text for at, text in enumerate(clauses, 1)}
     device = Device("lf1", Kind.SWITCH, "junos", {}, {}, Contents(Reading(facts)))
-    assert _permits_nothing(read_statement(device, Place(Tier.TOR), {}), "P") is closed
+    assert permits_nothing(read_statement(device, Place(Tier.TOR), {}), "P") is closed
