@@ -86,6 +86,7 @@ class _ClaimTable:
         chosen: port -> its link; `lost`: link -> pairs and claims that cannot be true with it.
         wanted: pairs whose claims are made again; None in the first pass.
         elsewhere: ports whose descriptions name a port of a device that the folder does not have.
+        shared: pairs of ports in a larger subnet that a session joins.
     """
 
     def __init__(self, devices: Mapping[str, Placement]) -> None:
@@ -100,6 +101,7 @@ class _ClaimTable:
         self.lost: dict[Pair, list[Pair | _Claim]] = defaultdict(list)
         self.wanted: dict[Pair, list[_Claim]] | None = None
         self.elsewhere: set[End] = set()
+        self.shared: set[Pair] = set()
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
         self._make_claims()
@@ -108,8 +110,15 @@ class _ClaimTable:
         self._join_unnumbered()
         self._lone_members()
         against = self._contradicting_claims()
-        for pair in sorted({*self.chosen.values()}):
+        for pair in sorted({*self.chosen.values(), *self._pairs_in_shared_subnets()}):
             yield pair, _evidence_kinds(self.claim_counts[pair] % _CLAIM), against.get(pair, ())
+
+    def _pairs_in_shared_subnets(self) -> Iterator[Pair]:
+        """Yield pairs that a session joins over a segment with several devices, whose ports have no other link."""
+        for pair in self.shared:
+            if self.chosen.keys().isdisjoint(pair):
+                self.claim_counts[pair] = _BITS[Evidence.SESSION]
+                yield pair
 
     def _make_claims(self) -> None:
         """Make all claims that a device, or two ends of a subnet, can make alone."""
@@ -232,6 +241,8 @@ class _ClaimTable:
                     here, far = self._shared_end(name, base), self._shared_end(of[0], of[2])
                     if two or is_link_subnet(of[5]) or _ordered_pair(here, far) in self.claim_counts:
                         self._add_claim(here, far, Evidence.SESSION, remote)
+                    elif name != of[0] and self.wanted is None and _is_sole(subnets[of[5]], here, owners):
+                        self.shared.add(_ordered_pair(here, far))
 
     def _choose_pairs(self, pairs: Iterable[Pair]) -> None:
         """Choose pairs as links, the best attested first; claims against a link are stored with it."""
@@ -343,6 +354,14 @@ def _of_two(subnet: int, ports: Sequence[_SubnetPort]) -> Iterator[tuple[_Subnet
     for one, two in combinations(ports, 2):
         if one[4] != two[4]:
             yield one, two
+
+
+def _is_sole(
+    every: _SubnetPort | list[_SubnetPort], end: End, owners: Mapping[int, _SubnetPort | None]
+) -> bool:
+    """Return whether no other device has the address of an end in a subnet."""
+    own = (each for each in every if each[0] == end.device) if isinstance(every, list) else ()
+    return all(owners[number] for _, _, base, _, number, _ in own if base == end.port)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -81,7 +81,7 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
             if near.device in fars:
                 place = found.places.get(far.device, NOWHERE)
                 known = far.device in found.devices
-                fars[near.device][near.port] = LinkPeer(far, place.tier, known)
+                fars[near.device].setdefault(near.port, LinkPeer(far, place.tier, known))
     return fars
 
 

@@ -112,6 +112,21 @@ class SessionTable:
         far = self.fars[device].get(port)
         return far.end if far is not None and far.known else None
 
+    def unnamed_ends(self, peer: Peer) -> list[End]:
+        """Return the ends in a segment of several devices that name this one, and whose address it does not name.
+
+        Those that have the AS number which the session is for come first.
+        """
+        here, remote = self.sessions[peer.device], self.values_of(peer).remote
+        found = [
+            (each.stated[key].asn != remote, End(name, each.near[key]))
+            for name, each in self.sessions.items()
+            for key in each.stated
+            if key[0] == peer.key[0] and each.near[key] and key[1] in here.addresses and name != peer.device
+            and not any(key[0] == vrf and neighbor in each.addresses for vrf, neighbor in here.stated)
+        ]  # fmt: skip
+        return [end for _, end in sorted(found)]
+
     def other(self, peer: Peer) -> Peer | str | None:
         """Return the other end; the owning device if it does not name the session; None without an owner."""
         vrf, neighbor = peer.key
@@ -337,16 +352,21 @@ def _report_nobody(table: SessionTable, peer: Peer, devices: Mapping[str, Device
     far = table.far(peer.device, near)
     if not far or far[0] not in table.sessions or peer.key[1] == near or peer.key[1] in table.owners:
         return
-    facts = devices[far[0]].reading.facts
+    shared = [*table.sessions[peer.device].near.values()].count(near) > 1
+    ends = table.unnamed_ends(peer) if shared else [far]
     family = "ipv6" if ":" in peer.key[1] else "ipv4"
-    address = facts.get(f"interface[{far[1]}]/{family}")
-    if address is None:
-        return
-    message = f"{_peer_name(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
-    at = session_path(peer.key, "remote_asn")
-    yield finding_at(
-        SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
-    )
+    for end in ends[:1]:
+        path = f"interface[{end.port}]/{family}"
+        if (address := devices[end.device].reading.facts.get(path)) is None:
+            return
+        message = f"{_peer_name(peer)} is on the link to {end.device}, whose end ({end.port}) has {address}"
+        places = [
+            (peer.device, session_path(peer.key, "remote_asn")),
+            *([(end.device, path)] if shared else ()),
+        ]
+        for name, at in places:
+            group, remedy = "session address", "Name the far end's address."
+            yield finding_at(SESSION, devices[name], at, message, group, remedy=remedy)
 
 
 def _differing_leaves(own: SessionValues, its: SessionValues) -> list[str]:

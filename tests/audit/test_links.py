@@ -110,12 +110,18 @@ def test_duplicate_address_hides_no_link_found_by_session_or_description():
     assert {claim.far for claim in link.against} >= {End("three", "Ethernet9")}
 
 
-def test_a_subnet_of_more_than_two_is_no_link():
+def test_a_subnet_of_more_than_two_is_no_link_without_sessions():
     devices = {
         name: eos_device(name, f"interface Ethernet1\n   no switchport\n   ip address 10.0.0.{at}/24\n")
         for at, name in enumerate(("one", "two", "three"), 1)
     }
     assert links_of(devices) == ()
+    text = "interface Ethernet1\n   no switchport\n   ip address 10.0.0.1/24\nrouter bgp 1\n"
+    talking = eos_device("one", f"{text}   neighbor 10.0.0.2 remote-as 2\n   neighbor 10.0.0.3 remote-as 3\n")
+    assert find_ends(devices | {"one": talking}) == {
+        (End("one", "Ethernet1"), End("three", "Ethernet1")),
+        (End("one", "Ethernet1"), End("two", "Ethernet1")),
+    }
     del devices["three"]
     assert find_ends(devices) == {(End("one", "Ethernet1"), End("two", "Ethernet1"))}
 
