@@ -65,17 +65,18 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     upper = statement.place.tier in UPPER
     if statement.session_leaves.isdisjoint(_HIDING):
         return
-    external = {key for key, _ in external_sessions(statement) if _is_private(sessions.stated[key].asn)}
+    external = {key for key, _ in external_sessions(statement)}
     joined = {
         key: stated
         for key, stated in sessions_to_switches(statement, sessions)
-        if key in external
-        and (_leads_down(statement, sessions, key) if upper else _has_private_number(stated))
+        if key in external and (not upper or _leads_down(statement, sessions, key))
     }
     if upper and share_numbers(statement, sessions, joined):
         return  # switches that share a number get each other's routes by this alone
     for key, stated in joined.items():
-        if leaf := next((each for each in _HIDING if stated.get(each) not in UNSET), None):
+        private = _is_private(sessions.stated[key].asn) and (upper or _has_private_number(stated))
+        leaves = _HIDING if private else _OVERRIDES
+        if leaf := next((each for each in leaves if stated.get(each) not in UNSET), None):
             what = "replaces AS numbers" if "as_override" in leaf else "removes private AS numbers"
             where = "lower" if upper else "other"
             message = (
@@ -88,7 +89,9 @@ def _hidden_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]
             return
 
 
-_HIDING = ("as_override", "remove_private", "setting[evpn as_override]", "setting[evpn remove_private]")
+_OVERRIDES = ("as_override", "setting[evpn as_override]")
+"""Leaves by which a switch replaces the neighbor's number, whether it is private or not."""
+_HIDING = (*_OVERRIDES, "remove_private", "setting[evpn remove_private]")
 
 
 def _has_private_number(values: Mapping[str, Value]) -> bool:

@@ -149,10 +149,20 @@ class Proof:
     def findings(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
         """Yield the findings about the whole."""
         switches = sorted(self.switches, key=lambda each: each.name)
+        sharing: set[str] = set()
         for each in self._of_whole(switches):
             name, _, file = each.file.partition("/")
             line = line_with(devices[name], file, each.line, each.words) if name in devices else each.line
             yield _raise_severity(each._replace(file=self.files.get(each.file, each.file), line=line))
+            if name in devices and (file, each.line) == devices[name].reading.lines.get("bgp/asn"):
+                sharing.add(name)
+        for name in sorted(sharing):
+            for other in _alike(switches, name):
+                message = (
+                    f"{other.name} has the AS number of {name}, {other.asn}: neither gets routes of the other"
+                )
+                device, rule = devices[other.name], RULES[9]
+                yield finding_at(rule.code, device, "bgp/asn", message, rule.slug, remedy=rule.remedy)
 
     def _of_whole(self, switches: list[clos.SwitchDigest]) -> Iterator[Finding]:
         yield from (
@@ -182,6 +192,12 @@ class Proof:
         why = NEEDS_PLAN.get(number) or next((why for why, _ in whys.most_common(1)), "")
         rule = RULES[number]
         return RuleProgress(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
+
+
+def _alike(switches: Iterable[clos.SwitchDigest], name: str) -> list[clos.SwitchDigest]:
+    """Return the switches with the policy and the AS number of a switch, without itself."""
+    own = next(each for each in switches if each.name == name)
+    return [each for each in switches if each is not own and (each.policy, each.asn) == (own.policy, own.asn)]
 
 
 def _connect_sessions(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:
