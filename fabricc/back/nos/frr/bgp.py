@@ -317,7 +317,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
         if _requires_policy_by_default(document) and "bgp/requires_policy" not in document.reading.facts:
-            document.put("bgp/requires_policy", "true", bgp.line)
+            document.put("bgp/requires_policy", "true", document.scope.values["traditional"][1])
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
         tunnels = any("vni" in vrf.values for vrf in scope.each("vrf").values()) or any(

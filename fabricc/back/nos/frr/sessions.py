@@ -147,7 +147,9 @@ def of_family(family: str) -> tuple[Row, ...]:
 def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
     """State sessions with the values of their peer groups, which most members do not repeat."""
     speakers = {str(name): speaker for name, speaker in bgp.each("neighbor").items()}
-    default: dict[str, StoredValue] = {"ipv4": ("false" if "no default" in bgp.values else "true", 0)}
+    default: dict[str, StoredValue] = {"ipv4": ("true", 0)}
+    if "no default" in bgp.values:
+        default["ipv4"] = ("false", bgp.values["no default"][1])
     if "ipv6 default" in bgp.values:
         default["ipv6"] = ("true", 0)
     members: dict[str, list[tuple[str, Value, int]]] = {}
@@ -215,7 +217,8 @@ def _session_facts(
 ) -> list[tuple[str, Value, int]]:
     """Return the statements of a session by its families, without its far end: (name, value, line).
 
-    `default` contains the families that are active by default. The line is 0 for a default value.
+    `default` contains the families that are active by default. The line is 0 for a default value, and that of
+    `no bgp default` for a session that carries nothing.
     """
     carried = {f: values.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
     active = [f for f, (value, _) in carried.items() if value == "true"]
@@ -223,7 +226,10 @@ def _session_facts(
     for key in _BFD:
         if key in values:
             found["bfd"] = ("true", values[key][1])
-    off = max(line if value == "false" else 0 for value, line in carried.values())
+    off = max(
+        line if value == "false" and not (active and line == default["ipv4"][1]) else 0
+        for value, line in carried.values()
+    )
     bare = default["ipv4"][0] == "false" and values.get("evpn active", ("false",))[0] == "false"
     if active or off or bare:
         found["families"] = (",".join(active), off or (carried[active[0]][1] if active else 0))
