@@ -433,9 +433,9 @@ def _finish_access(document: Document) -> None:
         listed = lists[name] if name in lists else Scope(line)
         listed.used = True
         networks = [*listed.ordered_entries("networks"), *filter(None, [listed.values.get("nobody")])]
-        if name not in lists and (rules := scope.each("rules").get(name)):
+        if rules := scope.each("rules").get(name):  # a list has one kind, so both blocks are its own
             rules.used = True
-            networks = [
+            networks += [
                 (source, at)
                 for rule, at in rules.ordered_entries("rules")
                 for source in _permitted(str(rule))

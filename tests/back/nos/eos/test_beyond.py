@@ -207,3 +207,7 @@ def test_no_text_of_others_is_too_broken_to_read(often: int) -> None:
 def test_an_extended_list_permits_its_sources_to_log_in(rule: str, permitted: str) -> None:
     text = f"ip access-list SSH\n   10 {rule}\n!\nmanagement ssh\n   ip access-group SSH vrf MGMT in\n"
     assert read(text)["management/access"] == permitted
+    both = text + "ip access-list standard SSH\n   5 permit 198.51.100.0/24\n"
+    assert read(both)["management/access"] == ",".join(
+        sorted({*filter(None, [permitted]), "198.51.100.0/24"})
+    )
