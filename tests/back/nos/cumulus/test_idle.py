@@ -126,3 +126,10 @@ def test_lists_without_values_and_texts_with_slashes_are_read_in_linear_time() -
 @pytest.mark.parametrize("statements", CORRECT)
 def test_a_statement_with_its_purpose_is_silent(statements: tuple[str, ...]) -> None:
     assert state_unread(statements) == {}
+
+
+@pytest.mark.parametrize("word", ["on", "enabled"])
+def test_a_session_is_shut_in_both_spellings_of_nvue(word: str) -> None:
+    session = "nv set vrf default router bgp neighbor swp1"
+    reading = CUMULUS.read({"startup.yaml": f"{session} remote-as 65001\n{session} shutdown {word}\n"})
+    assert reading.facts["bgp/neighbor[swp1]/enabled"] == "false"

@@ -24,6 +24,7 @@ _SESSION: tuple[Row, ...] = (
     Keep("password <rest>", "secret"),
     Keep(f"{ENABLE} <switch>", "enabled"),
     Keep("shutdown on", "enabled", "false"),
+    Keep("shutdown enabled", "enabled", "false"),
     Keep("multihop-ttl <integer>", "multihop"),
     Keep("update-source <word>", "update_source"),
     Keep("local-as asn <asn>", "local_asn"),
