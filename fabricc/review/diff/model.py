@@ -343,7 +343,7 @@ class Review:
         gpus_affected, hosts_affected, rails_affected: those that lose service during the change.
         gpus_per_step: the most that lose service when devices are applied one at a time.
         gpus_total: GPUs of the new side.
-        drain_hosts: hosts with GPUs that lose service, in the order of their names.
+        drain_hosts: hosts with GPUs that lose service, in the order of their names; `other_hosts`: those without GPUs.
         planes_kept: NIC ports of a rail that keep service when one loses it.
         spine_share: part of a ToR's bandwidth upwards that one spine carries.
         lock_stale: whether the lock file lacks what this spec needs.
@@ -375,6 +375,7 @@ class Review:
     hosts_affected: int
     rails_affected: tuple[int, ...]
     drain_hosts: tuple[str, ...]
+    other_hosts: tuple[str, ...]
     gpus_per_step: int
     gpus_total: int
     sessions: int

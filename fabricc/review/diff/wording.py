@@ -50,7 +50,6 @@ def verdict_line(review: Review) -> str:
         tail = f"; {edits} without consequence" if quiet else ""
         lead = "HIGH risk, files of the tree change that no build writes; " if review.tree_is_altered else ""
         return f"{lead}{'; '.join(['no device changes, 0 numbers change', *other_changes(review)])}{tail}"
-    lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
     renamed, boxes = len(review.renamed), len(review.replaced)
     parts = [
@@ -64,11 +63,21 @@ def verdict_line(review: Review) -> str:
         *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
         *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
         f"{review.changed:,} of {_count_all(review)} {'changes' if review.changed == 1 else 'change'}",
-        f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
+        f"{describe_loss(review)} service while it is applied",
         describe_renumbering(review),
         *other_changes(review),
     ]
     return ", ".join(parts)
+
+
+def describe_loss(review: Review) -> str:
+    """Return which GPUs, and which hosts without any, lose service; a fabric without GPUs has hosts alone."""
+    hosts = [f"{plural(len(review.other_hosts), 'host')} without GPUs"] if review.other_hosts else []
+    gpus = (
+        [] if hosts and not review.gpus_total else [f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs"]
+    )
+    one = (len(review.other_hosts) if not gpus else review.gpus_affected if not hosts else 0) == 1
+    return f"{' and '.join([*gpus, *hosts])} {'loses' if one else 'lose'}"
 
 
 def _count_all(review: Review) -> str:
@@ -212,14 +221,16 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
     count = review.renumbering
     rows = [("worst effect", UNKNOWN if _gravest_is_unknown(review.groups) else IMPACTS[review.impact])]
     if review.gpus_affected:
-        where = f"{plural(review.hosts_affected, 'host')}{_describe_rails(review.rails_affected, ', ')}"
+        where = f"{plural(len(review.drain_hosts), 'host')}{_describe_rails(review.rails_affected, ', ')}"
         step = f"; {review.gpus_per_step:,} at a time, device by device"
         if review.gpus_per_step == review.gpus_affected or _joint_changes(review):
             step = ""
         lost = f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}"
         rows.append(("GPUs that lose service", lost))
-    else:
+    elif review.gpus_total or not review.other_hosts:
         rows.append(("GPUs that lose service", f"0 of {review.gpus_total:,}"))
+    if review.other_hosts:
+        rows.append(("hosts without GPUs that lose service", f"{len(review.other_hosts):,}"))
     infiniband = next((each for each in review.figures if each.name == SUBNETS), None)
     if infiniband is not None:
         changed = sum(len(group.devices) for group in review.groups if group.kind == SUBNET)
@@ -282,6 +293,9 @@ def _gravest_is_unknown(groups: Sequence[Group]) -> bool:
     return bool(gravest) and all(line.statement.subject == "text" for line in gravest)
 
 
+_OUTSIDE_ASN = "session[external]/remote_asn"
+
+
 def drain_steps(review: Review) -> list[str]:
     """Return what to take out of service first, and in which order to apply."""
     steps: list[str] = []
@@ -292,6 +306,9 @@ def drain_steps(review: Review) -> list[str]:
         if review.planes_kept and _one_side(review.groups):
             text += f" Each rail keeps {review.planes_kept} of its {review.planes_kept + 1} ports."
         steps.append(text)
+    if review.other_hosts:
+        hosts = fold_names(review.other_hosts, 6)
+        steps.append(f"Stop what uses {plural(len(review.other_hosts), 'host')} without GPUs first: {hosts}.")
     together = _joint_changes(review)
     steps += together
     for kind in () if together else ("spine", "core"):
@@ -308,8 +325,12 @@ def drain_steps(review: Review) -> list[str]:
                 steps.append(f"Apply the {boxes}, each drained first {one}.")
     tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _is_heavy(g) and not g.ports_only)
     if tors > 1 and not together:
-        most = plural(review.gpus_per_step, "GPU")
-        steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
+        most = f": at most {plural(review.gpus_per_step, 'GPU')} at once" if review.gpus_per_step else ""
+        steps.append(f"Then apply the {tors:,} ToRs one at a time{most}.")
+    if any(line.statement.subject == _OUTSIDE_ASN for group in review.groups for line in group.lines):
+        steps.append(
+            "Change the routers outside in the same window: a session stays down until both ends have its AS numbers."
+        )
     steps += map(_describe_swap, review.replaced)
     if _new_faults(review):
         if review.differs:

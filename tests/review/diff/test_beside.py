@@ -210,6 +210,8 @@ def test_an_account_in_the_text_of_any_system_is_access(nos: str) -> None:
     assert any(is_access(path, nos) for path in new) or (unknown and is_access("text", nos))
     assert not is_access("bgp/asn", nos)
     assert not is_access("management/ntp", nos)
+    opens = {"eos": "management/open[gnmi]", "frr": "daemon[bgpd]/vty_address", "junos": "platform/ssh"}
+    assert is_access(opens.get(nos, "management/telnet"), nos)
 
 
 def test_an_account_in_an_overlay_is_access_also_next_to_another_change(bench: Bench) -> None:

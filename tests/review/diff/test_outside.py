@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -99,3 +100,27 @@ def test_order_of_accepted_prefixes_is_no_change(tmp_path: Path) -> None:
 def test_a_route_to_other_next_hops_is_still_what_it_was() -> None:
     assert judge_statement("interface[rail]/route[10.0.0.0/10]", "~", "host").impact is Impact.TRAFFIC_LOSS
     assert judge_statement("interface[rail]/route[10.0.0.0/10]", "-", "host").impact is Impact.TRAFFIC_LOSS
+
+
+def test_a_session_with_another_number_of_its_party_stays_down() -> None:
+    outside, inside = (
+        judge_statement(f"session[{role}]/remote_asn", "~", "eos") for role in ("external", "up")
+    )
+    assert (outside.impact, outside.down) == (Impact.TRAFFIC_LOSS, True)
+    assert inside.impact is Impact.SESSION_RESET
+
+
+@pytest.mark.parametrize(
+    ("gpus", "affected", "others", "text"),
+    [
+        (0, 0, ("a", "b"), "2 hosts without GPUs lose"),
+        (0, 0, ("a",), "1 host without GPUs loses"),
+        (8, 1, (), "1 of 8 GPUs loses"),
+        (8, 0, ("a",), "0 of 8 GPUs and 1 host without GPUs lose"),
+    ],
+)
+def test_hosts_without_gpus_lose_service_too(
+    gpus: int, affected: int, others: tuple[str, ...], text: str
+) -> None:
+    review = SimpleNamespace(gpus_total=gpus, gpus_affected=affected, other_hosts=others)
+    assert wording.describe_loss(cast("Review", review)) == text
