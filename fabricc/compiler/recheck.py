@@ -15,6 +15,7 @@ from fabricc.base.values import replace
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec, tree_texts
+from fabricc.compiler.prove.device_proof import DEPARTED
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work, job_count, pieces_of
@@ -179,8 +180,15 @@ def has_own_text(compiled: Compiled) -> bool:
     return bool(compiled.templates) or any(each.overlays or each.catalog_files for each in specs)
 
 
-_DOWN = re.compile(r" is shut, |\bno session\b")
+_DOWN = re.compile(r" is shut, |\bno session\b|/enabled is false")
 """Words in findings about links and sessions of which one end is shut, or no session comes up."""
+NO_SHARE = Diagnostic(
+    "FAB9121",
+    Severity.ERROR,
+    "no share of paths can be kept: the files break the plan, or take parts out of service that the plan counts",
+    None,
+    "Correct the findings, or shut and drain these parts in the spec, so that the plan counts them.",
+)
 
 
 def breaks_shares(compiled: Compiled, findings: Iterable[Diagnostic]) -> bool:
@@ -194,7 +202,7 @@ def _find_lost_parts(compiled: Compiled, findings: Iterable[Diagnostic]) -> list
     lost = [
         each
         for each in findings
-        if each.code == IDLE or (each.code in (DIFFER, SESSION) and _DOWN.search(each.message))
+        if each.code == IDLE or (each.code in (DIFFER, SESSION, DEPARTED) and _DOWN.search(each.message))
     ]
     if not lost or not has_own_text(compiled):
         return []
@@ -203,15 +211,27 @@ def _find_lost_parts(compiled: Compiled, findings: Iterable[Diagnostic]) -> list
 
 
 def find_obstacles(compiled: Compiled) -> tuple[Diagnostic, ...]:
-    """Return what the proof finds, or what keeps the spec from a plan; after an error no share or effect holds.
+    """Return what the proof finds, or what keeps the spec from a plan, and the warnings of the spec and its plan.
 
-    What takes parts out of service is an error here, since the shares would count them.
+    Where no share holds, the last finding is an error that states this.
     """
     if not compiled.sound:
         return compiled.diagnostics
     found = drop_positions(list_proof_findings(compiled))
-    lost = _find_lost_parts(compiled, found)
-    return tuple(replace(each, severity=Severity.ERROR) if each in lost else each for each in found)
+    refused = (NO_SHARE,) if breaks_shares(compiled, found) else ()
+    return (*_list_plan_warnings(compiled), *found, *refused)
+
+
+def _list_plan_warnings(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return the warnings of the spec and its plan; what a system cannot express does not change with an outage."""
+    return tuple(
+        each
+        for each in compiled.diagnostics
+        if each.severity is Severity.WARNING and each.code.startswith(_OF_PLAN)
+    )
+
+
+_OF_PLAN = ("FAB2", "FAB3")
 
 
 def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
@@ -230,23 +250,25 @@ def list_proof_findings(compiled: Compiled) -> tuple[Diagnostic, ...]:
 
 
 def list_device_findings(compiled: Compiled, name: str) -> tuple[Diagnostic, ...]:
-    """Return the errors of `check` on a spec, and its warnings about one device; none for other names."""
+    """Return the errors of `check` on a spec, and warnings about one device, of the plan too; none for other names."""
     parts = (compiled, *compiled.networks.values()) if compiled.infiniband is None else ()
     places = [(part.fabric, at) for part in parts if (at := part.fabric.find(name)) is not None]
     if not places:
         return ()
+    planned = _select_findings(_list_plan_warnings(compiled), name)
     if not has_own_text(compiled):
-        return _select_findings(group_findings(compiled, find_plan_findings(compiled, [name])), name)
-    found: list[Diagnostic] = []
+        found = group_findings(compiled, find_plan_findings(compiled, [name]))
+        return (*planned, *_select_findings(found, name))
+    alone: list[Diagnostic] = []
     for fabric, at in places:
         outcome = Outcome(Work(fabric, [[at]], None), 1)  # a group of many devices does not name them all
         with suppress(EmitError):
             outcome.run(None, "")
-        found += outcome.among_themselves(compiled.spec.cluster)
-    found = apply_severities(soften_breaches(found, compiled.spec), compiled.spec.accept)
+        alone += outcome.among_themselves(compiled.spec.cluster)
+    alone = apply_severities(soften_breaches(alone, compiled.spec), compiled.spec.accept)
     whole = _select_findings(list_proof_findings(compiled), name)
     known = {each.code for each in whole}
-    return (*whole, *(each for each in _select_findings(found, name) if each.code not in known))
+    return (*planned, *whole, *(each for each in _select_findings(alone, name) if each.code not in known))
 
 
 def _select_findings(found: Iterable[Diagnostic], name: str) -> tuple[Diagnostic, ...]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _COMMAND = "Take the line out of the overlay, the template or the tree."
 _CHARACTER = "Remove the character from the template or the tree."
 _REVERSAL = "Remove the line; an overlay with `removes: true` removes what the build writes."
+DEPARTED = "FAB6007"
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 
@@ -135,7 +136,7 @@ def _departure_findings(
         )
         at = reading.lines.get(path, ("", 0))
         severity = Severity.NOTE if "label" in vocabulary.row(path).tags else Severity.WARNING
-        yield Finding("FAB6007", message, *at, f"departed {replace_keys(path)}", severity, _DEPARTED)
+        yield Finding(DEPARTED, message, *at, f"departed {replace_keys(path)}", severity, _DEPARTED)
 
 
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
+from fabricc.compiler.recheck import NO_SHARE
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
 from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
-from fabricc.operate.push.built_tree import NO_SHARE, PushRefusedError
+from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, AGREED_BY_PROCESS, FAMILIES, find_changed_exits
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of

@@ -81,15 +81,6 @@ _UNASKED = ("FAB9105", "FAB9110")
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 
 
-NO_SHARE = Diagnostic(
-    "FAB9121",
-    Severity.ERROR,
-    "no share of paths can be kept: the tree breaks its plan, or takes parts out of service that the plan counts",
-    None,
-    "Correct the errors, or shut and drain these parts in the spec, so that the plan counts them.",
-)
-
-
 class PushRefusedError(FindingsError):
     """The push does not start."""
 

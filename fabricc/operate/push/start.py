@@ -14,7 +14,7 @@ from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import running
 from fabricc.operate.drivers import lossless
 from fabricc.operate.push import start_checks
-from fabricc.operate.push.built_tree import NO_SHARE, PushRefusedError, prove_files
+from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.image_step import INSTALL
 from fabricc.operate.push.journal import SESSION, Journal, Run, State
 from fabricc.operate.push.ownership import hold_switches, new_session
@@ -92,7 +92,7 @@ def check_prerequisites(
         prove_files(setting.source, names)
     remarks = () if back or trial else setting.source.remarks
     if any(each.severity is Severity.ERROR for each in remarks):
-        raise PushRefusedError.of([*remarks, NO_SHARE])
+        raise PushRefusedError.of(remarks)
     if not setting.login_known:
         return (*remarks, _UNJUDGED)
     return remarks if back else (*remarks, *start_checks.require_login(setting, names, trial=trial))

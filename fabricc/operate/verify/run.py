@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
+from fabricc.compiler.recheck import NO_SHARE
 from fabricc.fabric.model import plan_peers
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
@@ -132,7 +133,11 @@ def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> neighb
 
 
 def _list_remarks(question: Question, cabling: neighbors.Cabling, answers: Mapping[str, Answer]) -> list[str]:
-    found = [f"of the tree itself: {each.code} {each.message}" for each in question.source.remarks]
+    found = [
+        f"of the tree itself: {each.code} {each.message}"
+        for each in question.source.remarks
+        if each != NO_SHARE
+    ]
     if Aspect.ROUTES in question.aspects and question.widths is None:
         found.append(
             "next hops are not compared: something is drained or shut on purpose, and the fabric has more than "

@@ -315,9 +315,13 @@ def test_what_the_files_take_out_of_service_leaves_no_share(monkeypatch: pytest.
     monkeypatch.setattr(recheck, "list_proof_findings", lambda _: found)
     monkeypatch.setattr(recheck, "has_own_text", lambda _: True)
     monkeypatch.setattr(recheck, "find_plan_findings", lambda _: [SimpleNamespace(message="tor1 p1: shut")])
-    spec = cast("Any", SimpleNamespace(sound=True))
-    severities = [each.severity for each in recheck.find_obstacles(spec)]
-    assert severities == [Severity.ERROR, Severity.WARNING, Severity.WARNING]
+    drained, gap = (Diagnostic(code, Severity.WARNING, "of the plan") for code in ("FAB3031", "FAB5630"))
+    spec = cast("Any", SimpleNamespace(sound=True, diagnostics=(drained, gap)))
+    assert recheck.find_obstacles(spec) == (drained, *found, recheck.NO_SHARE)
+    removed = Diagnostic(
+        "FAB6007", Severity.WARNING, "tor1: by an overlay interface[p1]/enabled is false, and true"
+    )
+    assert recheck.breaks_shares(spec, [removed])
     assert recheck.breaks_shares(spec, [lost])
     assert not recheck.breaks_shares(spec, [planned, other])
 
