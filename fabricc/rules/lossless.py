@@ -39,8 +39,11 @@ _OFF = ("off", "none", "false", "0")
 _ACTION = "watchdog/action"
 _BOUND = "qos_setting[congestion-control]"
 """Leaf of a port that names a profile of marking which has no thresholds."""
-_MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent")
+_MARKS = ("ecn_min_bytes", "drop_min_bytes", "ecn_min_fill_percent", "ecn")
 """Facts of a queue at whose place marking belongs; one that drops instead states that it does."""
+
+
+_THRESHOLDS = ("]/ecn_min_bytes", "]/ecn_min_fill_percent")
 
 
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -85,7 +88,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
             path for path in statement.facts_below("qos/marking[") if path.endswith(f"]/queue[{queue}]")
         ]
         paths, word = (*own[:3], *dropping, *profiles, *own[3:]), "ecn" if profiles else ""
-        others = [leaf for leaf in statement.ports[ports[0]] if leaf.endswith("]/ecn_min_bytes")]
+        others = [leaf for leaf in statement.ports[ports[0]] if leaf.endswith(_THRESHOLDS)]
         if others and not profiles:  # it marks another queue
             cause = _misplaced_marking(statement, ports[0], queue, others[0])
             paths = (cause, *own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])

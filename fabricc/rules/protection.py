@@ -36,6 +36,7 @@ _INTENT = "watchdog/detect_ms"
 _PFC_MODE = "qos_setting[priority-flow-control]"
 _COMPUTED = "NULL"
 """In the place of a buffer that the switch computes from speed and cable."""
+_TINY = "setting[tiny buffer]"
 _IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
 _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
@@ -54,14 +55,21 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     """Report that a switch states parts of PFC, and no port has it in effect."""
     ports = [port for port, values in statement.ports.items() if _is_prepared(values)]
     used = statement.fars or any(_is_used(values) for values in statement.ports.values())
-    if not used or (_INTENT not in statement.rest and not ports):
+    unused = [*statement.facts_below(qos_defaults.UNUSED_PAUSES)]
+    if not used or (_INTENT not in statement.rest and not ports and not unused):
         return
     leaves = (_BY_TAG, "pfc", _ONE_WAY, "headroom/xoff_bytes", "watchdog")
     paths = [*_moved_points(statement), *(f"{PORT}{ports[0]}]/{leaf}" for leaf in leaves if ports)]
     message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
     remedy = "Enable PFC for the class of RDMA on every port, or remove it everywhere."
     yield finding_at(
-        HOP, statement.device, (*paths, _INTENT), message, "PFC without effect", Severity.WARNING, remedy
+        HOP,
+        statement.device,
+        (*paths, *unused, _INTENT),
+        message,
+        "PFC without effect",
+        Severity.WARNING,
+        remedy,
     )
 
 
@@ -164,6 +172,7 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     lossless = lossless_ports(statement)
     lossy: dict[str, list[str]] = {}
     dropping: dict[str, list[str]] = {}
+    tiny: dict[str, list[str]] = {}
     elsewhere: dict[int, list[str]] = {}
     bare: list[str] = []
     for port, found in lossless.items():
@@ -174,6 +183,8 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 lossy.setdefault(leaf, []).append(port)
             if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
                 dropping.setdefault(leaf, []).append(port)
+            if (leaf := f"queue[{queue_of(statement, priority)}]/{_TINY}") in values:
+                tiny.setdefault(leaf, []).append(port)
             groups = values.get("headroom/priority_groups")
             if groups is not None and priority_group(statement, priority) not in parse_priorities(groups):
                 elsewhere.setdefault(priority, []).append(port)
@@ -205,6 +216,10 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
         )
+    for leaf, ports in tiny.items():
+        message = f"{statement.name} {join_words(ports, 2)}: PFC, and {statement.ports[ports[0]][leaf]} of its queue"
+        path = f"{PORT}{ports[0]}]/{leaf}"
+        yield finding_at(BUFFER, statement.device, path, message, "tiny buffer", Severity.WARNING, remedy)
     for priority, ports in elsewhere.items():
         where = f"{statement.name} {join_words(ports, 2)}"
         message = f"{where}: PFC for priority {priority}, headroom for another: RDMA drops"

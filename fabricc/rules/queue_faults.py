@@ -281,7 +281,7 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     elif agreed == [0, 2] and total - _WHOLE < (headroom or _WHOLE):
         odd = 1
     for wrong, at, why in (
-        (0 < (lossless or _WHOLE) < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
+        (lossless is not None and lossless < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
         (0 < (headroom or _WHOLE) < _TWENTIETH, _PARTITIONS[1], f"headroom has {headroom} % of it"),
         (total != _WHOLE, _PARTITIONS[odd], f"the partitions of the ingress have {total} % of it, not {_WHOLE} %"),
         (egress is not None and lossless is not None and egress < lossless, _AT_THE_EGRESS,
@@ -400,19 +400,20 @@ def _asymmetric_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _constant_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless queues that mark every packet with less than one RDMA packet queued, as a wrong unit does."""
-    early: dict[tuple[int, int], list[str]] = {}
+    early: dict[tuple[int, str], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
         for queue in {queue_of(statement, each) for each in priorities}:
             size = as_int(statement.ports[port].get(f"queue[{queue}]/ecn_max_bytes"))
+            share = as_int(statement.ports[port].get(f"queue[{queue}]/ecn_max_fill_percent"))
             if size is not None and 0 < size < ROCE_4096:
-                early.setdefault((queue, size), []).append(port)
-    for (queue, size), ports in early.items():
-        message = (
-            f"{statement.name} {join_words(ports, 2)}: queue {queue} marks every packet, from {size:,} bytes"
-        )
+                early.setdefault((queue, f"{size:,} bytes"), []).append(port)
+            elif share is not None and share <= 1:
+                early.setdefault((queue, f"{share} % of its buffer"), []).append(port)
+    for (queue, level), ports in early.items():
+        message = f"{statement.name} {join_words(ports, 2)}: queue {queue} marks every packet, from {level}"
         remedy = "Correct the threshold or its unit: marking ends above some tens of packets."
-        path = f"{PORT}{ports[0]}]/queue[{queue}]/ecn_max_bytes"
-        yield finding_at(SLOW, statement.device, path, message, "constant marking", Severity.WARNING, remedy)
+        paths = [f"{PORT}{ports[0]}]/queue[{queue}]/ecn_max_{leaf}" for leaf in ("bytes", "fill_percent")]
+        yield finding_at(SLOW, statement.device, paths, message, "constant marking", Severity.WARNING, remedy)
 
 
 RULES = (

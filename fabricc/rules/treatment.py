@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.harmful_settings import (
     odd_loss_priorities,
     policed_classes,
@@ -62,6 +63,55 @@ def _strict_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             SLOW, statement.device, path, message, "strict RDMA", Severity.WARNING, remedy, word="strict"
         )
+
+
+def _uncapped_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report strict queues without a cap beside queues with PFC, where the vendor advises one."""
+    if not qos_defaults.needs_cap(statement.device.system):
+        return
+    found: dict[str, list[str]] = {}
+    for port, priorities in traffic_classes.lossless_ports(statement).items():
+        values = statement.ports[port]
+        lossless = {traffic_classes.queue_of(statement, each) for each in priorities}
+        for leaf, value in values.items():
+            if value == "strict" and leaf.endswith("]/scheduler") and as_int(first_key(leaf)) not in lossless:
+                start = leaf.removesuffix("scheduler")
+                if all((as_int(values.get(start + cap)) or _WHOLE) >= _WHOLE for cap in _CAPS[:2]) and (
+                    start + _CAPS[2] not in values
+                ):
+                    found.setdefault(start, []).append(port)
+    for start, ports in found.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: queue {first_key(start)} is strict and has no cap: it can "
+            "starve the queue of RDMA"
+        )
+        remedy = "Give the strict queue a shaping rate or a transmit rate of some percent."
+        paths = [f"{PORT}{ports[0]}]/{start}{leaf}" for leaf in (*_CAPS, "scheduler")]
+        yield finding_at(SLOW, statement.device, paths, message, "no cap", Severity.WARNING, remedy)
+
+
+def _reclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report filters that lead what arrives at ports with PFC into a class without it."""
+    if "access_list_in" not in statement.port_leaves:
+        return
+    found: dict[str, list[str]] = {}
+    for port in traffic_classes.lossless_ports(statement):
+        path = qos_defaults.LOSSY_FILTER.format(statement.of(port, "access_list_in"))
+        if path in statement.rest:
+            found.setdefault(path, []).append(port)
+    for path, ports in found.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: a filter gives RDMA the {statement.rest[path]}, which PFC "
+            "does not protect: RDMA drops"
+        )
+        remedy = "Remove the action from the filter, or name the lossless class."
+        yield finding_at(
+            UNCLASSIFIED, statement.device, path, message, "lossy filter", Severity.WARNING, remedy
+        )
+
+
+_CAPS = ("strict_percent", "shaping_percent", "setting[shape rate]")
+_WHOLE = 100
 
 
 def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -248,6 +298,8 @@ RULES = (
     SwitchRule(HOP, PFC, (Input.PFC,), _bare_ports_of_hosts),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_pauses, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
+    SwitchRule(SLOW, PFC, (Input.PFC,), _uncapped_queues, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _reclassified, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),

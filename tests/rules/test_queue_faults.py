@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Place, Tier, read_statement
 from fabricc.rules import (
     access,
@@ -17,6 +18,7 @@ from fabricc.rules import (
     queue_faults,
     undefined_names,
 )
+from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.edits import edit_tables, replace
@@ -156,6 +158,63 @@ def test_a_fault_of_an_nvue_file_is_found_at_its_line(case: str, tmp_path: Path)
     lines = files["startup.yaml"].split("\n")
     places = [lines[each.line - 1] for each in find_faults(files, tmp_path) if each.code == code]
     assert any(text in line for line in places)
+
+
+JUNOS = """set system host-name lf1
+set interfaces et-0/0/0 unit 0 family inet filter input MARK
+set interfaces et-0/0/0 unit 0 family inet address 10.0.0.1/31
+set firewall family inet filter MARK term A then accept
+set class-of-service classifiers dscp D forwarding-class CNP loss-priority low code-points 110000
+set class-of-service classifiers dscp D forwarding-class RDMA loss-priority low code-points 011010
+set class-of-service drop-profiles dp1 interpolate fill-level 55
+set class-of-service drop-profiles dp1 interpolate fill-level 90
+set class-of-service drop-profiles dp1 interpolate drop-probability 0
+set class-of-service drop-profiles dp1 interpolate drop-probability 100
+set class-of-service forwarding-classes class CNP queue-num 3
+set class-of-service forwarding-classes class RDMA queue-num 4 no-loss pfc-priority 3
+set class-of-service congestion-notification-profile cnp pfc-watchdog
+set class-of-service congestion-notification-profile cnp input dscp code-point 011010 pfc
+set class-of-service congestion-notification-profile cnp output ieee-802.1 code-point 011 flow-control-queue 4
+set class-of-service interfaces et-* congestion-notification-profile cnp
+set class-of-service interfaces et-* scheduler-map sm1
+set class-of-service interfaces et-* unit * classifiers dscp D
+set class-of-service scheduler-maps sm1 forwarding-class CNP scheduler s-cnp
+set class-of-service scheduler-maps sm1 forwarding-class RDMA scheduler s-rdma
+set class-of-service schedulers s-rdma drop-profile-map loss-priority any protocol any drop-profile dp1
+set class-of-service schedulers s-rdma explicit-congestion-notification
+set class-of-service schedulers s-cnp transmit-rate percent 5
+set class-of-service schedulers s-cnp priority strict-high
+"""
+_COS = "set class-of-service"
+JUNOS_CASES = {
+    "no cap": ("s-cnp transmit-rate percent 5", "s-cnp transmit-rate percent 100"),
+    "tiny buffer": ("schedulers s-rdma ex", f"schedulers s-rdma buffer-size percent 0\n{_COS} schedulers s-rdma ex"),
+    "rate limit": ("schedulers s-rdma ex", f"schedulers s-rdma transmit-rate percent 10 exact\n{_COS} schedulers s-rdma ex"),
+    "constant marking": ("interpolate fill-level 90", "interpolate fill-level 1"),
+    "lossy filter": ("term A then accept", "term A then forwarding-class best-effort"),
+    "no effect: output code-point of priority 4": ("ieee-802.1 code-point 011", "ieee-802.1 code-point 100"),
+    "no effect: class-of-service interfaces xe-*": (" et-* ", " xe-* "),
+    "no ECN": ("RDMA scheduler s-rdma", "RDMA scheduler s-cnp"),
+    "PFC without effect": ("code-points 011010", "code-points 011100"),
+    "other code point": (f"{_COS} schedulers s-cnp pri",
+        f"{_COS} rewrite-rules dscp R forwarding-class RDMA loss-priority low code-point be\n"
+        f"{_COS} interfaces et-* unit 0 rewrite-rules dscp R\n{_COS} schedulers s-cnp pri"),
+}  # fmt: skip
+"""Group of the finding -> words of Junos, and others that are a fault."""
+
+
+@pytest.mark.parametrize("group", JUNOS_CASES)
+def test_a_fault_of_class_of_service_is_found_at_its_line(group: str, tmp_path: Path) -> None:
+    text = JUNOS.replace(*JUNOS_CASES[group])
+    changed = {at for at, line in enumerate(text.split("\n"), 1) if line not in JUNOS}
+    device = collect_texts(tmp_path, {"lf1": {"juniper.conf": text}})["lf1"]
+    statement = read_statement(device, Place(Tier.TOR), {})
+    found = [
+        each
+        for each in run_switch_rules(statement, sessions_of(statement))
+        if each.severity is not Severity.NOTE
+    ]
+    assert [each for each in found if each.group == group and each.line in changed]
 
 
 def test_a_port_of_frr_without_an_address_is_found(tmp_path: Path) -> None:

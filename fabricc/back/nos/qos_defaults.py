@@ -49,6 +49,22 @@ def unmarks_queue(leaf: str, queue: int) -> bool:
     return leaf.startswith(f"qos_setting[queue {queue} no random-detect ecn")
 
 
+UNUSED_PAUSES = "qos/setting[unused congestion "
+"""Beginning of a fact about a profile of PFC that no port refers to (Junos, `congestion-notification-profile`)."""
+
+
+LOSSY_FILTER = "qos/setting[lossy by filter {}]"
+"""A fact about a filter that leads RDMA into another class (Junos, `then forwarding-class`)."""
+
+
+def needs_cap(system: str) -> bool:
+    """Return whether a strict queue should have a limit by the advice of a system's manual.
+
+    Juniper, "Defining CoS Queue Scheduling Priority": a strict-high queue without one can starve the other queues.
+    """
+    return system == "junos"
+
+
 def class_of_unlisted(system: str) -> int | None:
     """Return the class of code points that a map leaves out; None where the system has a map of its own.
 

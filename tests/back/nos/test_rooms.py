@@ -36,7 +36,7 @@ ROOMS = {
     "consumers": "cumulus, sonic",
     "control_plane": "sonic",
     "updater": "sonic",
-    "foreign/qos": "eos",
+    "foreign/qos": "eos, junos",
     "foreign/interfaces": "eos",
     "foreign/peering": "cumulus, eos",
     "daemons": "frr",

@@ -8,7 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import qos
-from fabricc.back.nos.junos.words import SETTING, kept_statements, put_settings, verbatim_rows
+from fabricc.back.nos.junos.foreign.qos import (
+    is_lossless,
+    limits_of,
+    lost_pfc,
+    put_contradictions,
+    put_unused_curves,
+)
+from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import SPELLINGS, PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
@@ -189,7 +196,7 @@ def finish(document: Document) -> None:
     """
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     attached: dict[tuple[Scope | None, ...], _Attached] = {}
-    ineffective: list[tuple[str, Scope, StoredValue]] = []
+    ineffective: list[tuple[str, Scope, Scope, Scope | None]] = []
     for queue, (class_name, line) in document.scope.table("queues").items():
         known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
         known.values.setdefault("queue", (queue, line))
@@ -208,25 +215,26 @@ def finish(document: Document) -> None:
             ]
         )
         if used not in attached:
-            stated = _interface_facts(document, *used)
+            stated, marks = _interface_facts(document, *used)
             leaves = tuple([leaf for leaf, _, _ in stated])
             attached[used] = _Attached(
                 shared_facts(leaves, tuple([value for _, value, _ in stated])),
-                shared_facts(leaves, tuple([(file, line) for _, _, line in stated])),
+                shared_facts(
+                    (*leaves, *marks),
+                    tuple([(file, line) for line in (*(e[2] for e in stated), *marks.values())]),
+                ),
                 [leaf for leaf, _, line in stated if not line],
             )
         values, places, unstated = attached[used]
         facts.update(values[name])
         lines.update(places[name])
         references = {leaf: stored[1] if leaf == "trust" else stored[2] for leaf in unstated}
-        if "pfc" in references and used[2] and stored[1]:
-            ineffective.append((name, used[2], stored[1]))
+        if "pfc" in references and used[2]:
+            ineffective.append((name, each, used[2], used[1]))
         for leaf, reference in references.items():
             lines[port_paths(name)[leaf]] = (file, reference[1] if reference else 0)
-    for name, profile, classifier in ineffective:
-        paused = [point for point in profile.each("point").values() if "pfc" in point.values]
-        if paused:  # the port's classifier is the odd one where the code points have effect on another port
-            at = classifier[1] if any(point.used for point in paused) else paused[0].line
+    for name, each, profile, classifier in ineffective:
+        if at := lost_pfc(document, each, profile, classifier):
             lines |= {port_paths(name)[leaf]: (file, at) for leaf in ("pfc", "pfc_dscps")}
     document.put_agreed()
     _finish_fixed(document, attachments)
@@ -245,8 +253,9 @@ def finish(document: Document) -> None:
                 document.put(f"qos/setting[unused {kind} {defined}]", "true", scope.line)
             put_settings(document, "qos/", scope, lead=f"{kind} {defined} ")
             if kind == "scheduler" and scope.used:
-                _put_unused_curves(document, scope)
+                put_unused_curves(document, scope)
     put_settings(document, "qos/", document.scope, QOS)
+    put_contradictions(document, attachments)
     qos.put_refused_values(document)
     for profile in document.scope.each("congestion").values():
         points = profile.each("point")
@@ -320,14 +329,25 @@ def _complete_attachment(entries: Sequence[Scope]) -> Scope:
 
 def _interface_facts(
     document: Document, scheduler_map: Scope | None, classifier: Scope | None, profile: Scope | None
-) -> Stated:
-    """Return the statements of an interface through its references, at line 0 if only the reference states them."""
+) -> tuple[Stated, dict[str, int]]:
+    """Return the statements of an interface through its references, at line 0 if only the reference states them.
+
+    Also returned are the lines of queues whose marking is hardly meant so: of a shared scheduler, and of a strict one.
+    """
     stated: Stated = []
+    marks: dict[str, int] = {}
+    shared = (
+        Counter(value for value, _ in scheduler_map.table("schedulers").values()) if scheduler_map else {}
+    )
     for name, (scheduler, line) in scheduler_map.table("schedulers").items() if scheduler_map else ():
         forwarding_class = _class_of(document, name, line)
         used = document.resolve_reference("scheduler", scheduler, line)
         if forwarding_class and used:
             prefix = f"queue[{forwarding_class.values['queue'][0]}]/"
+            if shared[scheduler] > 1:  # one of its classes may have been meant to have another one
+                marks[f"{prefix}ecn"] = line
+            elif {"ecn", "strict"} <= used.values.keys():
+                marks[f"{prefix}ecn"] = used.values["ecn"][1]
             stated += [(prefix + leaf, value, at) for leaf, value, at in _scheduler_facts(document, used)]
     points: dict[Captured, Scope] = {}
     for class_name, named in classifier.each("class").items() if classifier else ():
@@ -342,7 +362,7 @@ def _interface_facts(
             document.agree(f"qos/dscp[{dscp}]/traffic_class", forwarding_class.values["queue"][0], line)
     if classifier:
         stated.append(("trust", "dscp", 0))
-    return [*stated, *(_lossless_points(document, profile, points) if profile else ())]
+    return [*stated, *(_lossless_points(document, profile, points) if profile else ())], marks
 
 
 def _class_of(document: Document, name: Value, line: int) -> Scope | None:
@@ -364,8 +384,7 @@ def _class_of(document: Document, name: Value, line: int) -> Scope | None:
 
 def _paused_priority(forwarding_class: Scope) -> StoredValue | None:
     """Return the PFC priority of a class of which nothing may be lost."""
-    values = forwarding_class.values
-    return values.get("pfc_priority") if "no_loss" in values else None
+    return forwarding_class.values["pfc_priority"] if is_lossless(forwarding_class) else None
 
 
 def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
@@ -383,6 +402,7 @@ def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
         stated.append(("scheduler", f"dwrr {values['percent'][0]}", values["percent"][1]))
     if "shaping_percent" in values:
         stated.append(("shaping_percent", *values["shaping_percent"]))
+    stated += limits_of(scheduler)
     referred = values.get("curve") or values.get("curve of most")
     curve = document.resolve_reference("curve", *referred) if referred else None
     if curve is None or referred is None:
@@ -398,13 +418,6 @@ def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
         leaves = ("ecn_min_fill_percent", "ecn_max_fill_percent", "ecn_max_percent")
         stated += [(leaf, *stored) for leaf, stored in zip(leaves, (*levels, chances[1]), strict=True)]
     return stated
-
-
-def _put_unused_curves(document: Document, scheduler: Scope) -> None:
-    """State curves for TCP alone, since RoCEv2 is UDP (Juniper, `drop-profile-map`)."""
-    for words, line in kept_statements(scheduler):
-        if words.startswith("drop-profile-map ") and " protocol tcp " in words:
-            document.put(f"unread[{words}]", "packets of RDMA are UDP", line)
 
 
 def _lossless_points(
