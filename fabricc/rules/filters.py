@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu, policy_rules
 from fabricc.back.nos.packet_filters import (
+    ALL_PORTS,
     ROUTED_BY,
     Flow,
     accepts_everything,
@@ -362,6 +363,22 @@ def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
             yield Finding(BLOCKED, message, *place, group, Severity.ERROR, remedy)
 
 
+def _policed_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report filters on links to switches by which a slow policer discards packets of RDMA, or of everyone."""
+    links = _switch_links(statement)
+    for name, ports in _bound_filters(statement).items():
+        path = qos_defaults.POLICED_FILTER.format(name)
+        if path in statement.rest and (hit := [port for port in ports if port in links]):
+            message = (
+                f"{statement.name} {join_words(hit, 2)}: the filter {name} discards all above the rate of the policer "
+                f"{statement.rest[path]}"
+            )
+            remedy = "Take the policer off links between switches."
+            yield finding_at(
+                BLOCKED, statement.device, path, message, "policed link", Severity.WARNING, remedy
+            )
+
+
 def _is_over_ipv6(neighbor: str) -> bool:
     """Return whether packets of a session are of IPv6: its neighbor is an IPv6 address or a port."""
     return ":" in neighbor or not is_number(neighbor[:1])
@@ -384,6 +401,8 @@ def _switch_links(statement: Statement) -> set[str]:
 def _bound_filters(statement: Statement) -> dict[str, list[str]]:
     """Return the filters of ports that are not shut -> these ports."""
     bound: dict[str, list[str]] = {}
+    if name := statement.rest.get(ALL_PORTS):
+        bound[str(name)] = [*statement.fars]
     if statement.port_leaves.isdisjoint(_WAYS):
         return bound
     for port in dict.fromkeys((*statement.fars, *statement.ports)):
@@ -422,6 +441,7 @@ RULES = (
     SwitchRule(BLOCKED, INTERFACES, (), _lone_routes),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _filter_findings),
     SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _dropped_flows),
+    SwitchRule(BLOCKED, INTERFACES, (Input.LINKS,), _policed_links),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _blocked_sessions),
     SwitchRule(OPEN, OTHER, (), _open_filters),
     SwitchRule(BLOCKED, INTERFACES, (Input.BGP,), _policed_sessions),

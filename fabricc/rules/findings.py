@@ -173,6 +173,24 @@ def _line_beginning(text: str) -> tuple[str, ...]:
     return tuple(words[: min(2, max(1, len(words) - 1))])
 
 
+def line_in_block(device: Device, found: Finding, name: str, words: re.Pattern[str]) -> int:
+    """Return the line with some words in the block of a finding, or with a name and the words; 0 without one."""
+    file = next((each for each, path in device.paths.items() if path == found.file), found.file)
+    lines = _text_lines(device.files.get(file, ""))
+    depth = _depth_of(lines[found.line - 1]) if 0 < found.line <= len(lines) else 0
+    for at, text in enumerate(lines[found.line :], found.line + 1):
+        if text.strip() and _depth_of(text) <= depth:
+            break
+        if words.search(text):
+            return at
+    own = re.compile(rf"(?<![\w.:]){re.escape(name)}(?![\w.:])")
+    return next((at for at, text in enumerate(lines, 1) if own.search(text) and words.search(text)), 0)
+
+
+def _depth_of(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
 def finding_at(
     code: str,
     device: Device,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.ports import PortKind
+from fabricc.back.nos.unread_lines import NAMES_AS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -15,7 +16,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, replace_keys
 from fabricc.facts.statement import Statement, Tier, session_path
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_in_block
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.rule import (
     ADDRESSES,
@@ -58,9 +59,13 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         message = f"{statement.name}: the session with {who} has no AS number of the neighbor and is never up"
         paths = tuple(session_path(bare[0], leaf) for leaf in _PLACES)
         word = bare[0][1]
-        yield finding_at(
+        found = finding_at(
             IDLE, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy, word=word
         )
+        line = line_in_block(
+            statement.device, found, word, NAMES_AS
+        )  # where it is commented out or misspelled
+        yield found._replace(line=line or found.line)
     alone = [
         key
         for key, session in sessions.stated.items()

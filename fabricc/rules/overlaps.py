@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.back.nos.ports import PortKind, cached_parser
+from fabricc.back.nos.route_blocks import refused_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -124,6 +125,23 @@ def _managed_subnets(statement: Statement, _: Sessions) -> Iterator[Finding]:
             message = f"{statement.name} {each.port} has {each.text}, in the network of the management port"
             remedy = "Give the port an address of the fabric."
             yield finding_at(OVERLAP, statement.device, each.paths, message, "overlap", remedy=remedy)
+
+
+def _refused_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report blocks of which the switch accepts no route, and in which its own addresses are."""
+    for path, text in refused_blocks(statement.facts_below("routing/")):
+        block = parse_block(text)
+        own = [*statement.addresses.items(), ("the loopback", [str(statement.rest.get("loopback/ipv4", ""))])]
+        inside = next(
+            (f"{port} ({each})" for port, texts in own for each in texts
+             if block and block.length and (mine := parse_block(each.partition("/")[0])) and block.covers(mine)), "",
+        )  # fmt: skip
+        if inside:
+            message = f"{statement.name}: no route in {text} is accepted, where {inside} is: paths to others are lost"
+            remedy = "Leave the blocks of the fabric out of the list."
+            yield finding_at(
+                OVERLAP, statement.device, path, message, "refused block", Severity.WARNING, remedy
+            )
 
 
 def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str]]:
@@ -241,6 +259,7 @@ def _repeated_gateways(fabric: Switches) -> Iterator[Report]:
 RULES = (
     SwitchRule(OVERLAP, ADDRESSES, (), _own_overlaps),
     SwitchRule(OVERLAP, ADDRESSES, (), _managed_subnets),
+    SwitchRule(OVERLAP, ADDRESSES, (), _refused_addresses),
     FabricRule(OVERLAP, ADDRESSES, (), _overlaps_between),
     SwitchRule(LEFTOVER, ADDRESSES, (), _find_leftovers),
     SwitchRule(OVERLAP, ADDRESSES, (), _shared_loopback),

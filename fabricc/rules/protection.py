@@ -36,7 +36,6 @@ _INTENT = "watchdog/detect_ms"
 _PFC_MODE = "qos_setting[priority-flow-control]"
 _COMPUTED = "NULL"
 """In the place of a buffer that the switch computes from speed and cable."""
-_TINY = "setting[tiny buffer]"
 _IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
 _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
@@ -172,7 +171,6 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     lossless = lossless_ports(statement)
     lossy: dict[str, list[str]] = {}
     dropping: dict[str, list[str]] = {}
-    tiny: dict[str, list[str]] = {}
     elsewhere: dict[int, list[str]] = {}
     bare: list[str] = []
     for port, found in lossless.items():
@@ -183,8 +181,6 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 lossy.setdefault(leaf, []).append(port)
             if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
                 dropping.setdefault(leaf, []).append(port)
-            if (leaf := f"queue[{queue_of(statement, priority)}]/{_TINY}") in values:
-                tiny.setdefault(leaf, []).append(port)
             groups = values.get("headroom/priority_groups")
             if groups is not None and priority_group(statement, priority) not in parse_priorities(groups):
                 elsewhere.setdefault(priority, []).append(port)
@@ -216,10 +212,6 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
         )
-    for leaf, ports in tiny.items():
-        message = f"{statement.name} {join_words(ports, 2)}: PFC, and {statement.ports[ports[0]][leaf]} of its queue"
-        path = f"{PORT}{ports[0]}]/{leaf}"
-        yield finding_at(BUFFER, statement.device, path, message, "tiny buffer", Severity.WARNING, remedy)
     for priority, ports in elsewhere.items():
         where = f"{statement.name} {join_words(ports, 2)}"
         message = f"{where}: PFC for priority {priority}, headroom for another: RDMA drops"

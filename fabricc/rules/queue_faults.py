@@ -269,6 +269,7 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     lossless, headroom, _lossy = shares
     if not any(shares):
         return
+    scarce = lossless is not None and lossless < _TENTH and bool(lossless or lossless_ports(statement))
     egress = as_int(statement.rest.get(_AT_THE_EGRESS))
     total = sum(filter(None, shares))
     alphas = {as_int(values.get("headroom/dynamic_th")) for values in statement.ports.values()}
@@ -281,7 +282,7 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     elif agreed == [0, 2] and total - _WHOLE < (headroom or _WHOLE):
         odd = 1
     for wrong, at, why in (
-        (lossless is not None and lossless < _TENTH, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
+        (scarce, _PARTITIONS[0], f"lossless traffic has {lossless} % of it"),
         (0 < (headroom or _WHOLE) < _TWENTIETH, _PARTITIONS[1], f"headroom has {headroom} % of it"),
         (total != _WHOLE, _PARTITIONS[odd], f"the partitions of the ingress have {total} % of it, not {_WHOLE} %"),
         (egress is not None and lossless is not None and egress < lossless, _AT_THE_EGRESS,

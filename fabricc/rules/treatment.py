@@ -110,6 +110,25 @@ def _reclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _tiny_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report queues with PFC that have no buffer of their own, or hardly any share of the free one."""
+    if not any(leaf.endswith(_TINY) for leaf in statement.port_leaves):
+        return
+    found: dict[str, list[str]] = {}
+    for port, priorities in traffic_classes.lossless_ports(statement).items():
+        for queue in {traffic_classes.queue_of(statement, each) for each in priorities}:
+            if (leaf := f"queue[{queue}]/{_TINY}") in statement.ports[port]:
+                found.setdefault(leaf, []).append(port)
+    for leaf, ports in found.items():
+        message = f"{statement.name} {join_words(ports, 2)}: PFC, and {statement.ports[ports[0]][leaf]} of its queue"
+        path = f"{PORT}{ports[0]}]/{leaf}"
+        remedy = "Give the queue of RDMA a buffer."
+        yield finding_at(BUFFER, statement.device, path, message, "tiny buffer", Severity.WARNING, remedy)
+
+
+_TINY = "setting[tiny buffer]"
+
+
 _CAPS = ("strict_percent", "shaping_percent", "setting[shape rate]")
 _WHOLE = 100
 
@@ -300,6 +319,7 @@ RULES = (
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _uncapped_queues, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _reclassified, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _tiny_buffers, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),

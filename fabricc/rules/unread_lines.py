@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import stops_bgp
 from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
+from fabricc.back.nos.lost_lines import left_over_lines
 from fabricc.back.nos.unread_lines import (
     foreign_action,
     impossible_address,
     is_doubtful,
-    left_over_lines,
     misplaced_lines,
     misspelled_words,
     unapplied_group,
@@ -166,7 +166,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
     by_other = statement.has_link_state  # which may serve the links instead
     for each in found:
-        if each.is_bgp and (by_other or (not serves and each.is_group)):
+        if each.is_bgp and (by_other or (not serves and each.is_group and sessions.stated)):
             continue
         if not _is_missed(statement, sessions, each):
             continue

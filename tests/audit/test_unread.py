@@ -12,7 +12,7 @@ from fabricc.audit.run import audit_fabric
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.frr import FRR
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.unread_lines import misspelled_words
+from fabricc.back.nos.unread_lines import misplaced_lines, misspelled_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -329,6 +329,9 @@ WORDS = {
     "of a service": ("nxos", "ntp sever 192.0.2.10 use-vrf management\n", 1, "server"),
     "of a statement": ("junos", "protocols {\n bgp {\n  group UP {\n   neigbor 10.0.0.1;\n  }\n }\n}\n", 4, "neighbor"),
     "that takes no words": ("junos", "set protocols lldp inteface all\n", 1, "interface"),
+    "of another system": ("junos", "set protocols bgp group UP neighbor 10.0.0.1 remote-as 65001\n", 1, "peer-as"),
+    "of another family": ("junos", "set interfaces et-0/0/0 unit 0 family ipv4 address 10.0.0.1/31\n", 1, "inet"),
+    "of a section": ("junos", "vlan {\n V {\n  vlan-id 3;\n }\n}\n", 1, "vlans"),
     "below a known one": ("junos", "set class-of-service shared-buffer inggress percent 66\n", 1, "ingress"),
 }  # fmt: skip
 SOUND_WORDS = {
@@ -354,6 +357,12 @@ def find_words(system: str, text: str) -> list[tuple[int, str]]:
 def test_a_misspelled_word_is_found_at_its_line(kind: str) -> None:
     system, text, line, meant = WORDS[kind]
     assert find_words(system, text) == [(line, meant)]
+
+
+def test_a_statement_in_another_section_of_junos_is_found() -> None:
+    text = "set protocols export LB\nset routing-options router-id 192.0.2.1\nset protocols oam ethernet\n"
+    reading = back_ends.load("junos").read({"juniper.conf": text})
+    assert [line for _, line, _ in misplaced_lines("junos", {"juniper.conf": text}, reading.unknown)] == [1]
 
 
 @pytest.mark.parametrize("kind", SOUND_WORDS)

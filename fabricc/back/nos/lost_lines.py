@@ -1,4 +1,4 @@
-"""State words of a text without effect: too long prefixes, policies that a later line replaces, and lost classes."""
+"""Find words of a text without effect: too long prefixes, replaced policies, lost classes, marks of a merge."""
 
 from __future__ import annotations
 
@@ -165,3 +165,17 @@ def _replaced_policies(text: str) -> Iterator[tuple[int, str, str]]:
 def _leaves_block(line: str, indent: str) -> bool:
     """Return whether a line is less deep than a block."""
     return bool(line.strip(" !")) and not line.startswith(indent)
+
+
+_LEFT_OVER = re.compile(
+    r"^\s*(?:<{7}|>{7}|={7})(?: .*)?$|^(?!\s*(?:[!#/]|description|banner)).*(?:\{\{.*\}\}|\{%.*%\})",
+    re.MULTILINE,
+)
+
+
+def left_over_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield file, number and text of marks of a merge with conflicts, and of variables that no template filled in."""
+    for file, text in files.items():
+        if "<<<" in text or ">>>" in text or "{{" in text or "{%" in text:
+            for match in _LEFT_OVER.finditer(text):
+                yield file, text.count("\n", 0, match.start()) + 1, match[0].strip()

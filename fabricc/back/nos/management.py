@@ -48,6 +48,11 @@ def state_isolation(
     reading.put(ISOLATED, format_boolean(isolated and not found), file, line)
 
 
+def leads_to_management(hop: Value) -> bool:
+    """Return whether a static route looks its packets up in the table of the management instance (Junos)."""
+    return str(hop).startswith("table mgmt_junos.")
+
+
 def _concerns(reading: Reading, path: str, instance: str) -> bool:
     """Return whether a setting, or a policy that it names, names a routing instance."""
     words = _WORD.findall(f"{path} {reading.facts[path]}")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SERVICES = {"BGP": ("tcp", 179), "BFD": ("udp", 3784), "RoCE": ("udp", 4791), "VXLAN": ("udp", 4789)}
 """Service -> protocol and destination port (RFC 4271, RFC 5881, InfiniBand architecture annex A17, RFC 7348)."""
+ALL_PORTS = "routing/setting[family inet filter input]"
+"""Fact about a filter of all that is forwarded (Junos, `forwarding-options family inet filter`)."""
 _OPEN = ("sonic", "cumulus", "frr")
 """Systems that forward what no rule of a list matches: SONiC's ACL tables, and chains of Linux that accept."""
 _PASS = ("permit", "accept", "forward", "redirect", "allow")

@@ -49,12 +49,16 @@ def unmarks_queue(leaf: str, queue: int) -> bool:
     return leaf.startswith(f"qos_setting[queue {queue} no random-detect ecn")
 
 
-UNUSED_PAUSES = "qos/setting[unused congestion "
+UNUSED_PAUSES = "qos/setting[unused PFC of "
 """Beginning of a fact about a profile of PFC that no port refers to (Junos, `congestion-notification-profile`)."""
 
 
 LOSSY_FILTER = "qos/setting[lossy by filter {}]"
 """A fact about a filter that leads RDMA into another class (Junos, `then forwarding-class`)."""
+
+
+POLICED_FILTER = "qos/setting[policed by filter {}]"
+"""A fact about a filter by which a slow policer discards most packets (Junos, `then policer`)."""
 
 
 def needs_cap(system: str) -> bool:

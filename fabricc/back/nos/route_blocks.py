@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Set
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 
     from fabricc.fabric.facts import Value
 
@@ -232,3 +232,14 @@ def requires_policy(paths: Iterable[str], direction: str) -> str:
     return next(
         (path for path, match in found if match[1] == _DIRECTIONS[direction] or "-in-" in match[2]), ""
     )
+
+
+_MARTIANS = re.compile(r"routing/setting\[martians (\S+)\]")
+
+
+def refused_blocks(facts: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield the path of a fact by which no route of a block is accepted, and the block (Junos, `martians`)."""
+    for path, value in facts.items():
+        match = _MARTIANS.fullmatch(path)
+        if match and str(value).split(" ")[0] in ("orlonger", "longer"):
+            yield path, match[1]

@@ -24,6 +24,10 @@ _ADDRESS = re.compile(
 _EMPTY_LIST = re.compile(r"access list (\S+)")
 
 
+NAMES_AS = re.compile(r"\b(?:peer|remote|neighbor)[-_]?as\b", re.IGNORECASE)
+"""A line about the AS number of a neighbor, in the words of any system."""
+
+
 def allows_on_link(text: str) -> bool:
     """Return whether a line states that next hops of a route need not be in a subnet of the port."""
     return _ON_LINK.search(text) is not None
@@ -167,7 +171,8 @@ def _misspelled_in_path(text: str) -> tuple[str, str] | None:
         return found
     for at, word in enumerate(words):
         among = known if at else first
-        if _WORD.fullmatch(word) and word not in among and not (at and _NAMING.fullmatch(words[at - 1])):
+        long = (_WORD if at else _SHORT_WORD).fullmatch(word)
+        if long and word not in among and not (at and _NAMING.fullmatch(words[at - 1])):
             right = next((each for each in sorted(word_variants(word)) if each in among), None)
             return (word, right) if right and _same_digits(word, right) else None
     return None
@@ -215,7 +220,15 @@ def _words_like(word: str, known: frozenset[str]) -> tuple[str, ...]:
         return ()
     near = near_words(word, known, 2, _LIKENESS) if len(word) >= _SHORTEST else []
     found = dict.fromkeys((*sorted(known.intersection(word_variants(word))), *near))
-    return tuple(each for each in found if _same_digits(word, each) and each.lower() != word)
+    alike = (each for each in found if _same_digits(word, each) and each.lower() != word)
+    return (*(each for each in _SYNONYMS.get(word, ()) if each in known), *alike)
+
+
+_SYNONYMS = {
+    "remote-as": ("peer-as",), "peer-as": ("remote-as",), "neighbor-as": ("peer-as", "remote-as"),
+    "ipv4": ("inet",), "ip": ("inet",), "ipv6": ("inet6",), "vlan": ("vlans",), "interface": ("interfaces",),
+}  # fmt: skip
+"""Word of another system -> those of the same meaning."""
 
 
 def _same_digits(word: str, other: str) -> bool:
@@ -254,7 +267,12 @@ def misplaced_lines(
     system: str, files: Mapping[str, str], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[tuple[str, int, str]]:
     """Yield file and number of lines that a row reads in another block of the device, and the line that opens this."""
-    unread = {(file, line): text for file, line, text in unknown} if system in _INDENTED else {}
+    unread = {(file, line): text for file, line, text in unknown} if system in (*_INDENTED, "junos") else {}
+    if system == "junos":
+        for (file, line), text in islice(unread.items(), _MOST_TRIED):
+            if found := _section_of(text):
+                yield file, line, found
+        return
     for file, line in islice(unread, _MOST_TRIED):
         lines = files.get(file, "").split("\n")
         above = _lines_above(lines[:line]) if len(lines) >= line else []
@@ -271,6 +289,29 @@ def misplaced_lines(
             yield file, line, found
 
 
+_SECTIONS = (
+    "routing-options", "routing-options forwarding-table", "protocols", "protocols bgp", "protocols bgp group 1",
+    "system", "system services", "chassis", "forwarding-options", "policy-options", "class-of-service",
+)  # fmt: skip
+"""Sections of Junos where a statement may stand in place of another one."""
+_GROUP_NAME = re.compile(r"(?<=^protocols bgp group )\S+")
+
+
+@lru_cache(1 << 12)
+def _section_of(text: str) -> str:
+    """Return a section of Junos, with a word behind it, in which a row reads what stands in another one; "" without."""
+    text = _GROUP_NAME.sub("1", text)
+    for section in _SECTIONS:
+        words = text.removeprefix(f"{section} ").split()
+        if text.startswith(f"{section} ") and " ".join([section, words[0]]) not in _SECTIONS:
+            others = (each for each in _SECTIONS if each != section)
+            if found := next(
+                (e for e in others if _is_strictly_read("junos", "", f"set {e} {' '.join(words)}")), ""
+            ):
+                return f"{found} {words[0]}"
+    return ""
+
+
 _HEAD = re.compile(r"(router bgp|router ospf|router isis|interface) ?\S.*")
 
 
@@ -278,20 +319,6 @@ _HEAD = re.compile(r"(router bgp|router ospf|router isis|interface) ?\S.*")
 def _is_strictly_read(system: str, block: str, text: str) -> bool:
     """Return whether a row that names each word matches a line in a block."""
     return _is_read(_row_readers(system)[1], (block,), text.split())
-
-
-_LEFT_OVER = re.compile(
-    r"^\s*(?:<{7}|>{7}|={7})(?: .*)?$|^(?!\s*(?:[!#/]|description|banner)).*(?:\{\{.*\}\}|\{%.*%\})",
-    re.MULTILINE,
-)
-
-
-def left_over_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Yield file, number and text of marks of a merge with conflicts, and of variables that no template filled in."""
-    for file, text in files.items():
-        if "<<<" in text or ">>>" in text or "{{" in text or "{%" in text:
-            for match in _LEFT_OVER.finditer(text):
-                yield file, text.count("\n", 0, match.start()) + 1, match[0].strip()
 
 
 _NUMBER = re.compile(r"(?<![\w.:-])\d{2,9}(?![\w.:/-])|(?<=/)\d{2,3}(?= |$)")

@@ -192,7 +192,7 @@ def finish(document: Document) -> None:
             document.put(f"structure/{path}name", str(term_name), term.line)
             if name not in guards or not _is_simple(each):
                 line = max([term.line, *(line for _, line in term.stored_values())])
-                document.put(f"access_list[{name}]/{at}", _term_entry(term), line)
+                document.put(f"access_list[{name}]/{at}", _term_entry(document, term), line)
                 continue
             document.put_kept(f"platform/{path}tcp_established", term.values, ESTABLISHED)
             for word in term.tables:
@@ -214,13 +214,24 @@ def _is_simple(each: Scope) -> bool:
     )
 
 
-def _term_entry(term: Scope) -> str:
+def _term_entry(document: Document, term: Scope) -> str:
     """A term as an entry of an access list: what becomes of a packet, what it must match, what else is done."""
     matched = [f"{word} {','.join(map(str, values))}" for word, values in term.tables.items()]
     matched += [ESTABLISHED] if ESTABLISHED in term.values else []
-    matched += [statement for statement, _ in words.kept_statements(term, words.FROM)]
+    matched += [
+        _with_prefixes(document, statement) for statement, _ in words.kept_statements(term, words.FROM)
+    ]
     done = [statement for statement, _ in words.kept_statements(term, words.THEN)]
     return " ".join([str(_term_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])
+
+
+def _with_prefixes(document: Document, statement: str) -> str:
+    """Return a condition with the prefixes of the list that it names, if it has but literal ones."""
+    way, _, name = statement.partition("-prefix-list ")
+    listed = document.scope.each("prefix list").get(name) if way in ("source", "destination") else None
+    prefixes = listed.table("prefixes") if listed else {}
+    literal = prefixes and all(prefix == stored for prefix, (stored, _) in prefixes.items())
+    return f"{way}-address {','.join(map(str, prefixes))}" if literal else statement
 
 
 def one_hop(document: Document) -> dict[str, int]:

@@ -170,10 +170,24 @@ def finish(document: Document) -> None:
             document.put(f"unread[forwarding-table export {name}]", "no policy has this name", line)
         elif exported is None:
             document.reject(line, name)
-        elif any("per-packet" in each.values for each in (exported, *exported.each("term").values())):
-            document.put("platform/load_balance", "per-packet", line)
+        elif spreading := [
+            e for e in (exported, *exported.each("term").values()) if "per-packet" in e.values
+        ]:
+            other = [_other_protocol(each) for each in spreading]
+            if all(other):
+                document.put(
+                    f"unread[load-balance of {name}]", "its term is not about routes of BGP", other[0]
+                )
+            else:
+                document.put("platform/load_balance", "per-packet", line)
         else:
             document.put("routing/setting[forwarding-table export]", str(name), line)
+
+
+def _other_protocol(term: Scope) -> int:
+    """Return the line by which a term is about routes of other protocols than BGP alone, 0 if it is not."""
+    protocols = term.table("protocols")
+    return 0 if "bgp" in protocols else max((line for _, line in protocols.values()), default=0)
 
 
 def _prefix_rules(prefix: str, scope: Scope) -> Iterator[StoredValue]:

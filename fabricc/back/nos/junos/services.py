@@ -9,7 +9,7 @@ from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.foreign.instances import GATEWAYS
 from fabricc.back.nos.junos.words import SETTING, verbatim_rows
-from fabricc.back.nos.management import state_isolation, state_keys
+from fabricc.back.nos.management import leads_to_management, state_isolation, state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, StoredValue, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import Facts, Value, join_banner, setting_facts
@@ -251,7 +251,6 @@ _OF_MODE = "flowset-table-size|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
 _LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
 _ROUTE = "static_route["
-_INTO_MANAGEMENT = re.compile(rf"table {words.MANAGEMENT_INSTANCE}\.")
 TYPES: Types = {
     "mode": {word: mode.value for mode, word in DYNAMIC.items()},
     "authentication": {f"authentication-{word}": word for word in ("md5", "sha", *_SHA2)},
@@ -475,11 +474,11 @@ def _finish_management(document: Document) -> None:
     if using in lines and "platform/management_instance" not in facts:
         why = "`system management-instance` is not stated"
         document.put(f"unread[routing-instance {words.MANAGEMENT_INSTANCE}]", why, lines[using][1])
-    if "management/address" in facts:
+    leading = (path for path, via in facts.items() if _ROUTE in path and leads_to_management(via))
+    leak = next((lines[path] for path in leading if path in lines), None)
+    if "management/address" in facts or leak:
         instance = lines.get("platform/management_instance")
-        place = instance or lines["management/address"]
-        leading = (path for path, via in facts.items() if _ROUTE in path and _INTO_MANAGEMENT.match(str(via)))
-        leak = next((lines[path] for path in leading if path in lines), None)
+        place = instance or lines.get("management/address", ("", 0))
         apart = instance is not None and leak is None
         state_isolation(document.reading, apart, leak or place, _LEAK, words.MANAGEMENT_INSTANCE)
 

@@ -351,6 +351,8 @@ WITHOUT_EFFECT = {
     "code-points [ 000000 ": "code-points [ 011010 000000 ",
     "            unit 0 {\n                classifiers": "            unit 1 {\n                classifiers",
     "interface all;": "interface allx;",
+    "        unit 0 {\n            fam": "        unit 1 {\n            fam",
+    "then {\n            load-b": "from protocol static;\n        then {\n            load-b",
     "    mgmt_junos {": "    mmgt_junos {",
     "        mtu 9114;": "        mtu 91140;",
     "        et-0/0/1:0 {\n            cong": "        et-0/0/1:9 {\n            cong",

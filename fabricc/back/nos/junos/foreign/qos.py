@@ -110,6 +110,10 @@ def put_contradictions(document: Document, attachments: Sequence[tuple[str, Scop
                 place = f"class-of-service interfaces {name} unit {number[1]}"
                 at = _line_above(document, line, f"unit {number[1]}")
                 document.put(f"unread[{place}]", "`interfaces` has no such unit", at)
+    for unused, profile in document.scope.each("congestion").items() if not bound else ():
+        points = [*profile.each("point").values(), *profile.each("paused").values()]
+        if lines := [point.values["pfc"][1] for point in points if "pfc" in point.values]:
+            document.put(f"qos/setting[unused PFC of {unused}]", "true", lines[0])
     for pattern, each in document.scope.each("attachment").items() if not attachments else ():
         document.put(
             f"unread[class-of-service interfaces {pattern}]", "`interfaces` has no such port", each.line
@@ -119,8 +123,7 @@ def put_contradictions(document: Document, attachments: Sequence[tuple[str, Scop
         for each in classes.values():
             _put_other_queue(document, profile, each, classes.values(), classifiers.values())
     _put_shared_queues(document, classes)
-    if any(map(is_lossless, classes.values())):
-        _put_filters(document, classes)
+    _put_filters(document, {name: each for name, each in classes.items() if is_lossless(each)})
     for each in classifiers.values():
         _put_repeated_points(document, each)
     for words, line in kept_statements(document.scope, "qos") if rewrites else ():
@@ -180,8 +183,17 @@ def _put_other_queue(
             document.put(f"unread[output code-point of priority {number}]", why, odd)
 
 
-def _put_filters(document: Document, classes: Mapping[str, Scope]) -> None:
-    """State terms of filters that lead packets of RDMA, or all packets, into a class that may lose them."""
+def _put_filters(document: Document, lossless: Mapping[str, Scope]) -> None:
+    """State terms of filters that lead packets of RDMA, or all packets, to a lossy class, or drop most."""
+    slow = {
+        match[1]
+        for words, _ in kept_statements(document.scope, "qos")
+        if (match := _POLICER.fullmatch(words)) and int(match[2]) * _UNITS[match[3]] < _SLOW_KBPS
+    } & {
+        match[1]
+        for words, _ in kept_statements(document.scope, "qos")
+        if (match := _DISCARDS.fullmatch(words))
+    }
     for name, each in (
         pair for family in document.scope.each("filters").values() for pair in family.each("filter").items()
     ):
@@ -193,9 +205,17 @@ def _put_filters(document: Document, classes: Mapping[str, Scope]) -> None:
             for words, line in kept_statements(term, THEN):
                 word, _, value = words.partition(" ")
                 other = word == "dscp" and qos.parse_point(value) not in (None, _RDMA)
-                lossy = word == "forwarding-class" and not (value in classes and is_lossless(classes[value]))
-                if other or lossy:
+                if lossless and (other or (word == "forwarding-class" and value not in lossless)):
                     document.put(f"qos/setting[lossy by filter {name}]", words, line)
+                elif word == "policer" and value in slow:
+                    document.put(f"qos/setting[policed by filter {name}]", value, line)
+
+
+_POLICER = re.compile(r"policer (\S+) if-exceeding bandwidth-limit (\d+)([kmg])")
+_DISCARDS = re.compile(r"policer (\S+) then discard")
+_UNITS = {"k": 1, "m": 1000, "g": 1_000_000}
+_SLOW_KBPS = 500_000
+"""Half of the slowest port of a data center."""
 
 
 def _put_shared_queues(document: Document, classes: Mapping[str, Scope]) -> None:

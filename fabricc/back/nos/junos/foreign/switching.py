@@ -96,7 +96,8 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
             if gateway and interfaces and int(tail or 0) not in there:
                 document.put(f"unread[{gateway} of VLAN {name}]", "`interfaces` has no such unit", line)
     for number, unit in interfaces[BRIDGED].each("unit").items() if BRIDGED in interfaces else ():
-        if gateways - {""} and f"{BRIDGED}.{number}" not in gateways:
+        bridged = bool(gateways - {""}) or number in ids.values()
+        if bridged and f"{BRIDGED}.{number}" not in gateways:
             why = "no VLAN has it as its `l3-interface`, so it stays down"
             document.put(f"unread[{BRIDGED}.{number}]", why, unit.line)
     for name, interface in interfaces.items():
@@ -104,6 +105,11 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
             _put_idle_bundle(document, str(name), interface, interfaces)
         for number, unit in interface.each("unit").items():
             port = str(name) if number == 0 else f"{name}.{number}"
+            if number != 0 and _PORT.match(str(name)) and not _is_tagged(interface, unit):
+                why = "without `vlan-tagging` a port has unit 0 alone"
+                document.put(
+                    f"unread[unit {number} of {name}]", why, _unit_line(document, unit, f"unit {number} ")
+                )
             for bridge in unit.each("bridge").values():
                 _put_switchport(document, port, bridge, direct.pop(port, {}), ids)
     for port, stored in direct.items():
@@ -125,6 +131,26 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
 
 
 _BUNDLE = re.compile(r"ae\d+")
+_PORT = re.compile(r"(?:et|xe|ge|mge)-\d|ae\d")
+_TAGGED = re.compile(
+    r"(?:flexible-|stacked-)?vlan-tagging|encapsulation|.*\bvlan-|native-vlan-id|vlan-tags|unit \d+ "
+)
+
+
+def _is_tagged(interface: Scope, unit: Scope) -> bool:
+    """Return whether statements of a port, or of a unit, are about the tags of its frames."""
+    return bool({"vlan_tag", "native_vlan"} & {*unit.values, *interface.values}) or any(
+        _TAGGED.match(words) for scope in (interface, unit) for words, _ in kept_statements(scope)
+    )
+
+
+def _unit_line(document: Document, unit: Scope, words: str) -> int:
+    """Return the line that opens a unit, at the first line of it or above."""
+    above = range(unit.line, max(unit.line - _DEPTH, 0), -1)
+    return next((at for at in above if words in document.lines[at - 1]), unit.line)
+
+
+_DEPTH = 4
 
 
 def _put_idle_bundle(
