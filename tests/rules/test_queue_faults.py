@@ -14,9 +14,12 @@ from fabricc.rules import (
     harmful_settings,
     host_ports,
     incomplete,
+    management,
     protection,
     queue_faults,
     undefined_names,
+    unmet_conditions,
+    unread_lines,
 )
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.rule import SwitchRule
@@ -37,6 +40,9 @@ RULES = [
     for module in (
         queue_faults,
         undefined_names,
+        unmet_conditions,
+        unread_lines,
+        management,
         host_ports,
         access,
         incomplete,
