@@ -299,11 +299,32 @@ _SYSTEMS = (
         "Cisco IOS",
         r"^boot-start-marker|^service timestamps |^interface (?:Fast|Gigabit|TenGigabit)Ethernet\d+(?:/\d+)*\s*$",
     ),
+    ("Cisco IOS XR", r"^!! IOS XR |^end-policy\s*$|^ ipv4 address \d|^interface \w+GigE\d+(?:/\d+){3}\b"),
+    ("HPE Aruba AOS-CX", r"^!Version ArubaOS-CX\b|^interface (?:mgmt|\d+/\d+/\d+)\s*\n {4}\S"),
+    ("IP Infusion OcNOS", r"^! .*\bOcNOS\b|^interface [cgx]e\d+(?:/\d+)*\s*$"),
+    ("Ruijie RGOS", r"^version .*RGOS\b|^interface \w*GigabitEthernet \d+/\d"),
+    ("Dell OS9", r"^! Version 9\.\d|^interface \w*GigE \d+/\d"),
+    ("Pica8 PicOS", r"^set interface (?:gigabit|aggregate)-ethernet "),
+    (
+        "VyOS",
+        r"^set interfaces (?:ethernet eth|dummy dum|bonding bond|loopback lo\b)|^// vyos-config-version"
+        r"|^ {4}(?:ethernet eth\d+|loopback lo|dummy dum\d+) \{",
+    ),
+    (
+        "Nokia SR Linux",
+        r"^set / (?:interface|network-instance|system) |^(?:interface ethernet-|network-instance )\S+ \{",
+    ),
+    ("Nokia SR OS", r"^# TiMOS-|^ {4}router \"?Base\"?(?: \{)?\s*$"),
+    ("Huawei VRP or H3C Comware", r"^ ?sysname \S|^ peer \S+ as-number \d"),
+    ("Extreme EXOS", r"^configure snmp sysName |^# Module \S+ configuration"),
+    ("FortiOS", r"^config system (?:global|interface)\s*$"),
+    ("MikroTik RouterOS", r"^/(?:interface \w+|ip address|routing bgp \w+)\s*$"),
 )
 """Name -> lines that it prints and that no system with a back end has.
 
 Sources: Dell SmartFabric OS10 user guide (trust maps), dellemc.enterprise_sonic (maps of code points), the AsterNOS
-CX864E-N guide (RoCE), running configurations of Cisco IOS.
+CX864E-N guide (RoCE), running configurations of Cisco IOS, the templates of netlab (IOS XR, AOS-CX, VyOS, SR OS, EXOS,
+FortiOS, RouterOS), the manuals of PicOS, SR Linux, VRP, Comware, RGOS and OcNOS.
 """
 _PATTERNS = tuple((name, re.compile(f"(?m:{lines})")) for name, lines in _SYSTEMS)
 
