@@ -25,7 +25,7 @@ from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.summary import ACCESS, BESIDE, COMMON, NAMES, RELAY, SERVICES, stray_servers
+from fabricc.rules.summary import ACCESS, BESIDE, COMMON, NAMES, SERVICES, stray_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -358,14 +358,12 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
     One that lacks all that the others have in common is of another kind, such as a gateway; what all of several
     switches of a tier lack is their design.
     """
-    groups: dict[tuple[str, Tier | None], list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name, summary in fabric.summaries.items():
         if summary.tier in (Tier.TOR, Tier.SPINE) and not fabric.planned:
-            for tier in (None, summary.tier):
-                groups.setdefault((summary.system, tier), []).append(name)
-    for (_, alone), names in groups.items():
-        common = [path for name in names for path in fabric.summaries[name].common]
-        counts = Counter(path for path in common if (path == RELAY) is (alone is not None))
+            groups.setdefault(summary.system, []).append(name)
+    for names in groups.values():
+        counts = Counter(path for name in names for path in fabric.summaries[name].common)
         shared = {path for path, times in counts.items() if times >= _COMMON * max(len(names) - times, 1)}
         for name in sorted(names):
             lost = shared - set(fabric.summaries[name].common)
@@ -378,7 +376,7 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
                     continue
                 what, remedy = COMMON[path]
                 others = f"{counts[path]:,} of {len(names):,} switches"
-                message = f"{name} has no {what}, which {others} of its {'tier' if alone else 'system'} have"
+                message = f"{name} has no {what}, which {others} of its system have"
                 paths, group = (path, "system/hostname"), f"no {what}"
                 yield Report(MISSING, name, paths, message, group, Severity.WARNING, remedy)
 

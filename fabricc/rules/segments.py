@@ -113,6 +113,11 @@ def _targets_by_policies(
         yield SegmentSetting("route target", f"VRF {vrf}", (sent, taken), path)
 
 
+_RELAY, _NONE = "dhcp_relay", "none"
+_MOST_RELAY = 3
+"""Switches with a relay for a VLAN from which one without is odd."""
+
+
 def _stated_gateways(statement: Statement, numbers: Mapping[str, str]) -> Iterator[SegmentSetting]:
     """Yield gateways, their MAC addresses, and which subnets and VRFs a VTEP has tunnels of."""
     facts, vrfs = statement.rest, {}
@@ -124,6 +129,9 @@ def _stated_gateways(statement: Statement, numbers: Mapping[str, str]) -> Iterat
             continue
         addresses = {str(value): leaf for leaf, value in values.items() if leaf.startswith(_GATEWAY)}
         owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
+        relayed = frozenset({"stated" if _RELAY in values else _NONE})
+        path = f"{PORT}{port}]/{_RELAY if _RELAY in values else 'ipv4'}"
+        yield SegmentSetting("DHCP relay", f"VLAN {match[1]}", (relayed,) * 2, path)
         for leaf in GATEWAY_MACS:
             if (mac := values.get(leaf)) is not None:
                 yield SegmentSetting(
@@ -237,6 +245,14 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report an MLAG peer whose address is in no subnet of the interface that leads to it."""
     peer, local = str(statement.rest.get("mlag/peer", "")), str(statement.rest.get("mlag/local", ""))
     subnet = statement.ports.get(local, {}).get("ipv4")
+    if not local and is_address(peer) and statement.addresses:
+        near = [text for texts in statement.addresses.values() for text in texts]
+        if not any(_is_near(peer, text) for text in near):
+            message = f"{statement.name} expects its MLAG peer at {peer}, which is in no subnet of its ports"
+            remedy = "Name the peer's address on the link of the pair."
+            yield finding_at(
+                SOURCE, statement.device, "mlag/peer", message, "MLAG peer", Severity.WARNING, remedy
+            )
     if not isinstance(subnet, str) or "/" not in subnet or not is_address(peer):
         return
     address = ip_address(peer)
@@ -248,6 +264,11 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             SOURCE, statement.device, "mlag/peer", message, "MLAG peer", Severity.WARNING, remedy
         )
+
+
+def _is_near(address: str, text: str) -> bool:
+    """Return whether an address is in the subnet of another one; link-local ones are on each port."""
+    return ip_address(address).is_link_local or ip_address(address) in ip_interface(text).network
 
 
 def _passing_sessions(statement: Statement, sessions: Sessions) -> Iterator[tuple[Key, Mapping[str, Value]]]:
@@ -372,6 +393,7 @@ _WHY = {
     "gateway MAC": "hosts that move lose their gateway",
     "UDP port": "they drop each other's VXLAN packets",
     "tunnel": "its hosts are cut off from those of the other switches",
+    "DHCP relay": "its hosts get no address",
 }
 
 
@@ -400,7 +422,9 @@ def joined_switches(
         yield [name for name in names if name in joined]
 
 
-_EVERYWHERE = frozenset({"gateway", "gateway MAC", "kind of gateway", "subnet", "tunnel", "UDP port"})
+_EVERYWHERE = frozenset(
+    {"DHCP relay", "gateway", "gateway MAC", "kind of gateway", "subnet", "tunnel", "UDP port"}
+)
 """Kinds of settings that two groups of switches may not have differently, even if each group agrees."""
 
 
@@ -414,6 +438,8 @@ def _compare_setting(
     most = max(counts, key=lambda values: counts[values])
     if kind in _EVERYWHERE and counts[most] * 2 > len(by_switch):
         alone = [name for name, each in by_switch.items() if each.values != most]
+    if kind == "DHCP relay" and (counts[most] < _MOST_RELAY or _NONE in most[0]):
+        return  # a few VLANs have servers of their own
     pair = len(by_switch) == 2  # both are wrong: one of them has another value
     apart = kind == "route target" and len(alone) == len(by_switch)
     if len(alone) == len(by_switch) and not pair and not apart:

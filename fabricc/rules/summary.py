@@ -45,8 +45,6 @@ SERVICES = {
     "management/ntp": "NTP server", "management/syslog": "log server", ACCESS: "limit on who reaches its management",
 }  # fmt: skip
 """Path -> what a switch lacks without it."""
-RELAY = "dhcp_relay"
-"""The leaf of ports that pass DHCP on, which those of one tier share."""
 COMMON = {
     "lldp/interval_s": ("LLDP", "Enable LLDP."),
     "platform/management_instance": (
@@ -58,7 +56,6 @@ COMMON = {
     "management/tacacs/servers": ("TACACS+ server", "Name the servers."),
     "management/radius/servers": ("RADIUS server", "Name the servers."),
     "management/snmp/secret": ("SNMP community", "Configure the community or the user of the others."),
-    RELAY: ("DHCP relay", "Name the servers at the interfaces of its hosts."),
 }  # fmt: skip
 """Path -> what switches of one system share, and how one without gets it."""
 _LIST = "access_list["
@@ -223,8 +220,6 @@ def _states(statement: Statement, path: str) -> bool:
     """Return whether a switch states a fact, or lines for it that another finding reports to be without effect."""
     if path == "management/address" and "management/gateway" in statement.rest:
         return True
-    if path == RELAY:
-        return RELAY in statement.port_leaves
     return path in statement.rest or any(
         service_defaults.reported_part(each) == path for each in statement.facts_below("unread[")
     )
@@ -476,8 +471,17 @@ def _pair_of(statement: Statement) -> Pair | None:
     facts = statement.rest
     if "mlag/peer" not in facts:
         return None
+    static = {
+        str(values.get("bundle")): f"{PORT}{port}]/bundle_mode"
+        for port, values in statement.ports.items()
+        if values.get("bundle_mode") == "on"
+    }
     bundles = {
-        str(values["mlag"]): (str(values.get("vlans", values.get("access_vlan", ""))), f"{PORT}{port}]/")
+        str(values["mlag"]): (
+            str(values.get("vlans", values.get("access_vlan", ""))),
+            f"{PORT}{port}]/",
+            static.get(port, ""),
+        )
         for port, values in statement.ports.items()
         if "mlag" in values
     }
