@@ -226,7 +226,19 @@ def _mtu_of(statement: Statement, port: str) -> Value | None:
     routed = any(statement.of(port, leaf) is not None for leaf in ("ipv4", "ipv6", "unnumbered"))
     if stated is None and routed and statement.of(port, "bundle") is None:
         return certain_default_mtu(statement.device.system)
-    return stated
+    return (
+        stated if stated is not None else statement.once(_mtu_of, lambda: _mtus_of_units(statement)).get(port)
+    )
+
+
+def _mtus_of_units(statement: Statement) -> dict[str, int]:
+    """Return port -> the largest MTU of its logical interfaces, whose packets it sends."""
+    found: dict[str, int] = {}
+    for port, values in statement.ports.items():
+        mtu, base = values.get("mtu"), statement.base(port)
+        if base != port and isinstance(mtu, int):
+            found[base] = max(mtu, found.get(base, 0))
+    return found
 
 
 @lru_cache(maxsize=1024)
