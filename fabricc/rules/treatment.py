@@ -14,7 +14,7 @@ from fabricc.back.nos.harmful_settings import (
 )
 from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key
@@ -22,7 +22,7 @@ from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
 from fabricc.rules.protection import BUFFER, HOP, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
-from fabricc.rules.rule import BUFFERS, CLASSIFICATION, PFC, Input, SwitchRule
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, PFC, Input, SwitchRule
 from fabricc.rules.undefined_names import UNREAD, find_twin
 
 if TYPE_CHECKING:
@@ -312,6 +312,63 @@ def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
     return (f"{host} {rail.rstrip('0123456789')}", statement.of(port, "speed_gbps")) if named else ("", None)
 
 
+_LONGEST = 10_000_000
+"""Bytes of headroom of one port that no buffer on the chip of a switch has room for."""
+_IN_FIBER = 10
+"""Nanoseconds of the way of light through a meter, there and back."""
+
+
+def _absurd_cables(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lengths of cables by which the system sizes headroom, and which no port can have."""
+    if "headroom/cable_m" not in statement.port_leaves:
+        return
+    found: dict[int, list[str]] = {}
+    for port in traffic_classes.lossless_ports(statement):
+        length = as_int(statement.ports[port].get("headroom/cable_m"))
+        speed = as_int(statement.of(port, "speed_gbps")) or _SLOWEST
+        if length is not None and (length == 0 or length * _IN_FIBER * speed > 8 * _LONGEST):
+            found.setdefault(length, []).append(port)
+    for length, ports in found.items():
+        effect = (
+            "no packet that arrives after a pause has room"
+            if not length
+            else "no switch has the headroom for it"
+        )
+        message = f"{statement.name} {join_words(ports, 2)}: a cable of {plural(length, 'meter')}: {effect}"
+        remedy, path = "State the length of the cable.", f"{PORT}{ports[0]}]/headroom/cable_m"
+        yield finding_at(BUFFER, statement.device, path, message, "cable", Severity.WARNING, remedy)
+
+
+_SLOWEST = 100
+"""Gb/s of a port that states no speed."""
+
+
+def _reversed_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report queues without PFC that mark no packet: from above where marking ends, or with a probability of 0."""
+    every = statement.facts_below("qos/queue[")
+    if not every and not any("]/ecn_m" in leaf for leaf in statement.port_leaves):
+        return
+    lossless, found = traffic_classes.lossless_ports(statement), dict[tuple[str, str], list[str]]()
+    settings = {port: values for port, values in statement.ports.items() if port not in lossless}
+    for port, values in {"all ports": every, **settings}.items():
+        for leaf in values:
+            if leaf.endswith("/ecn_max_percent") and as_int(values[leaf]) == 0:
+                found.setdefault((leaf, "marks at most 0 %"), []).append(port)
+            if leaf.endswith(_FROM):
+                first, last = as_int(values[leaf]), as_int(values.get(leaf.removesuffix(_FROM) + _TO))
+                if first is not None and last is not None and first > last:
+                    words = f"marks from {first:,} to {last:,} bytes, so nothing"
+                    found.setdefault((leaf, words), []).append(port)
+    for (leaf, words), ports in found.items():
+        message = f"{statement.name} {join_words(ports, 2)}: queue {first_key(leaf)} {words}"
+        remedy = "Set the lower threshold below the upper one, and a probability."
+        path = leaf if leaf in every else f"{PORT}{ports[0]}]/{leaf}"
+        yield finding_at(SLOW, statement.device, path, message, "marking", Severity.WARNING, remedy)
+
+
+_FROM, _TO = "/ecn_min_bytes", "/ecn_max_bytes"
+
+
 RULES = (
     SwitchRule(UNREAD, CLASSIFICATION, (), _misnamed_definitions),
     SwitchRule(HOP, PFC, (Input.PFC,), _bare_ports_of_hosts),
@@ -322,5 +379,7 @@ RULES = (
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _tiny_buffers, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _absurd_cables, shared=True),
+    SwitchRule(SLOW, ECN, (), _reversed_marking, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
 )

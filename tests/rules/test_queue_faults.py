@@ -17,6 +17,7 @@ from fabricc.rules import (
     management,
     protection,
     queue_faults,
+    treatment,
     undefined_names,
     unmet_conditions,
     unread_lines,
@@ -47,6 +48,7 @@ RULES = [
         access,
         incomplete,
         protection,
+        treatment,
         harmful_settings,
     )
     for rule in module.RULES
@@ -129,6 +131,12 @@ NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "a number out of range": ("FAB9060", "detect-multiplier: 1", replace("detect-multiplier: 3", "detect-multiplier: 1", file="startup.yaml")),
     "a neighbor twice": ("FAB9060", "10.64.2.0:", replace(r"10\.64\.2\.2:", "10.64.2.0:", file="startup.yaml")),
     "an undefined peer group": ("FAB9605", "peer-group: NOBODY", replace("peer-group: UPSTREAM", "peer-group: NOBODY", file="startup.yaml")),
+    "no length of a cable": ("FAB9668", "cable-length: 0", replace(r"cable-length: \d+", "cable-length: 0", file="startup.yaml")),
+    "a cable of 90 km": ("FAB9668", "cable-length: 90000", replace(r"cable-length: \d+", "cable-length: 90000", file="startup.yaml")),
+    "marks of all ports in reverse": (
+        "FAB9678", "min-threshold: 900000",
+        replace(r"^( +)ecn: disable", r"\1ecn: enable\n\1max-threshold: 100000\n\1min-threshold: 900000\n\1probability: 10", file="startup.yaml", count=1),
+    ),
     "no address of management": ("FAB9674", "172.16.0.1: {}", replace(r"^(      eth0:\n        ip:\n) +address:\n.*\n", r"\1", file="startup.yaml")),
 }  # fmt: skip
 """The same of NVUE's file."""

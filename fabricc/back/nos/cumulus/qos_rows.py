@@ -397,3 +397,4 @@ def _finish_marking(policy: Policy) -> None:
                 for leaf in _THRESHOLDS:
                     if leaf in scope.values:
                         policy.reject(scope.values[leaf][1])
+                        policy.put(f"qos/queue[{queue}]/{leaf}", *scope.values[leaf])

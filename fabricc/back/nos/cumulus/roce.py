@@ -189,6 +189,8 @@ def _read_switch(text: str) -> _Switch:
     switch, split = _Switch(), dict[str, int]()
     for node in list_statements(text):
         match node.key:
+            case ("qos", "roce", "cable-length", value):  # of releases before 5.4
+                switch.pfc["roce cable-length"] = value, node.line
             case ("qos", "roce", word, value):
                 switch.words[word] = value
             case ("interface", port, *rest) if _PORT.fullmatch(port):
@@ -226,7 +228,8 @@ def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterat
     one_way = any(switch.pfc.get(way, ("", 0))[0] == "disable" for way in ("rx", "tx"))
     leaf = "qos_setting[pfc one way]" if one_way else "pfc"
     yield leaf, ",".join(sorted(priorities)), min(priorities.values())
-    yield "headroom/cable_m", *_number_or_default(switch.pfc.get("cable-length"), (CABLE_M, line))
+    stated = switch.pfc.get("cable-length", switch.pfc.get("roce cable-length"))
+    yield "headroom/cable_m", *_number_or_default(stated, (CABLE_M, line))
 
 
 def _number_or_default(placed: _PlacedText | None, usual: tuple[int, int]) -> tuple[int, int]:
