@@ -237,7 +237,7 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
             continue
         message, word = f"{name} does not announce {address}, {effect}", ""
         remedy = "Announce the loopback by a network statement, or redistribute connected routes."
-        paths = [*(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn"]
+        paths = [_NO_ENTRY, *(f"bgp/network[{text}]" for text in far.prefixes), "bgp/router_id", "bgp/asn"]
         if far.maps:
             policy = fabric.policy(name)
             if policy is None or permits_address(policy, far.maps, address):
@@ -248,6 +248,10 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
             paths = [*_deciding_paths(policy, denying[0], mine), denying[1]]
             word = "" if paths[0].startswith("prefix_list[") else DENYING[0]
         yield Report(SILENT, name, tuple(paths), message, "loopback", Severity.WARNING, remedy, word)
+
+
+_NO_ENTRY = "bgp/setting[connected routes]"
+"""The fact that a line disables their redistribution."""
 
 
 def permits_address(policy: Policy, maps: Iterable[tuple[str, str]], address: str) -> bool:

@@ -13,7 +13,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import whole_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import path_pattern, split_list_path
+from fabricc.facts.paths import first_key, path_pattern, split_list_path
 from fabricc.facts.statement import Device, Kind, Statement, Tier
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
@@ -90,8 +90,11 @@ def unique_values_of(statement: Statement) -> UniqueValues:
         tunneled = evpn_defaults.states_segments(statement.device.system) and f"{segment}vni" in facts
         vrf = str(facts.get(f"{segment}vrf", "")) if tunneled else vrf
         bridged = "kind" in values or (kind is PortKind.VIRTUAL and not tunneled)
-        for text in () if bridged else texts:
+        gateways = {first_key(leaf).partition("/")[0] for leaf in values if leaf.startswith(_VIRTUAL)}
+        for text in () if bridged and not gateways else texts:
             address, _, length = text.partition("/")
+            if bridged and address in gateways:
+                continue  # the same on all switches
             if length in _ALONE and statement.device.kind is Kind.SWITCH:
                 continue  # a loopback: several may have one, for VTEPs, rendezvous points and services
             if address in shared or text.lower().startswith(_LOCAL + _HOST):
@@ -115,6 +118,10 @@ def unique_values_of(statement: Statement) -> UniqueValues:
                         protocol, (path, _system_id(text) if start == "isis[" else text)
                     )
     return owned
+
+
+_VIRTUAL = "gateway["
+"""Begins the leaves of addresses that several switches have besides one of their own."""
 
 
 def _system_id(title: str) -> str:
@@ -312,11 +319,11 @@ def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
 
 
 def distinguishers(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """Return the route distinguishers of a switch, and the paths that state them; those of an MLAG pair are shared.
+    """Return the route distinguishers of a switch, and the paths that state them.
 
     Those of a switch that exchanges no routes of VPNs mean nothing to others.
     """
-    if "mlag/peer" in statement.rest or not _exchanges_vpns(statement):
+    if not _exchanges_vpns(statement):
         return ()
     return tuple(
         (str(value), path)
@@ -355,6 +362,10 @@ def _repeated_vnis(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+_OF_PAIR = 2
+"""Switches of an MLAG pair, which may share a route distinguisher."""
+
+
 def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
     """Report a route distinguisher of two switches: of two routes that differ in nothing else, one is passed on."""
     holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -364,7 +375,8 @@ def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
     known: dict[str, frozenset[str]] = {}
     for value, by_switch in sorted(holders.items()):
         for names in joined_switches(fabric, by_switch, known) if len(by_switch) > 1 else ():
-            for name in names if len(names) > 1 else ():
+            pair = len(names) == _OF_PAIR and all(fabric.summaries[each].pair for each in names)
+            for name in names if len(names) > 1 and not pair else ():
                 other = next(each for each in names if each != name)
                 message = f"{name} has the route distinguisher {value}, which {other} has too: routes of one are lost"
                 remedy = "Give each switch route distinguishers of its own, for example with its loopback."

@@ -105,7 +105,7 @@ class Pair(NamedTuple):
 
     Attributes:
         peer: the address of the other one; `domain` and `mac`: of the pair, "" if not stated.
-        bundles: number of a bundle of both -> its VLANs, and the path of its port.
+        bundles: number of a bundle of both -> its VLANs, the path of its port, and of a member without LACP.
         shares_vtep: whether both must have one VTEP; `shared`: the address of both as VTEPs.
         backup: the address of the other one for keepalives; `management`: the own one of management.
     """
@@ -113,7 +113,7 @@ class Pair(NamedTuple):
     peer: str
     domain: str
     mac: str
-    bundles: Mapping[str, tuple[str, str]]
+    bundles: Mapping[str, tuple[str, str, str]]
     shares_vtep: bool = False
     shared: str = ""
     backup: str = ""

@@ -61,7 +61,7 @@ _SHARED_SOURCE = "vxlan/source_mlag"
 _LOCAL, _PEER_LINK, _DOMAIN, _MAC_OF_PAIR = "mlag/local", "mlag/peer_link", "mlag/domain", "mlag/mac"
 
 
-_EDGE = re.compile(r"\b(?:portfast|bpdufilter enable|port type edge)\b")
+_EDGE = re.compile(r"\b(?:portfast|bpdufilter enable|bpdu-filter on|port type edge)\b")
 
 
 _GROUP = "trunk group "
@@ -173,10 +173,13 @@ def _compare_pairs(fabric: Switches) -> Iterator[Report]:
                 bool(mine.shares_vtep and summary.vtep and far.vtep) and summary.vtep != far.vtep,
             ),
         ]
-        for number, (vlans, start) in mine.bundles.items():
+        for number, (vlans, start, static) in mine.bundles.items():
             if number not in its.bundles:
                 faults.append((f"the bundle {number} of the pair, and {other} not", (f"{start}mlag",), True))
-            elif vlans != its.bundles[number][0]:
+                continue
+            if static and not its.bundles[number][2]:
+                faults.append((f"no LACP on bundle {number}, and {other} has it", (static,), True))
+            if vlans != its.bundles[number][0]:
                 words = f"VLANs {vlans or 'all'} on bundle {number}, and {other} {its.bundles[number][0] or 'all'}"
                 faults.append((words, (f"{start}vlans", f"{start}mlag"), True))
         for words, paths, differs in faults:

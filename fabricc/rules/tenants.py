@@ -411,7 +411,8 @@ def _compare_vrf(
             message = f"VRF {vrf.name} has the {kind} {value} of VRF {other} on {at}"
             paths = (vrf.path,) if kind == "VNI" else _target_paths(vrf, "import")
             yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
-    for target in sorted(vrf.exports ^ vrf.imports):
+    peered = len(vrf.imports - vrf.exports) > _FEW  # by design: a fault adds or changes one
+    for target in sorted(vrf.exports ^ vrf.imports) if not peered else ():
         others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
         if others:
             other, at = next(iter(others.items()))

@@ -329,6 +329,15 @@ PAIRS = {
         "router policy as-path-list NIL rule 10 action deny\nrouter policy as-path-list NIL rule 10 aspath-exp .*\n",
         "accepts no route from swp1",
     ),
+    "address of a gateway twice": ("(vlan10 ip address) 10.10.0.1", r"\1 10.10.0.2", "vlan10 has 10.10.0.2"),
+    "peer in no subnet": ("peer-ip linklocal", "peer-ip 10.77.0.1", "expects its MLAG peer at 10.77.0.1"),
+    "LACP of a bundle": ("(interface bond1 bond) mlag.*\n", r"\g<0>\1 mode static\n", "has no LACP on bundle 1"),
+    "no spanning tree": ("(bridge domain br_default) vlan", r"\1 stp state down\n\g<0>", "runs no spanning tree"),
+    "other targets": (
+        "vrf RED evpn.*\n",
+        r"\g<0>vrf RED router bgp enable on\nvrf RED router bgp route-import from-evpn route-target 65000:9\n",
+        "VRF RED exports no route target",
+    ),
     "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
 }  # fmt: skip
 """Fault of one switch of a pair of NVUE -> an expression, its new text, and the message about the switch."""

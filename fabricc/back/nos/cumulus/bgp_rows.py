@@ -250,6 +250,8 @@ class _Bgp(File):
         else:
             place = line_of(connected) if connected else scope.line
             self.missing(place, "connected routes are not redistributed")
+            if connected:
+                self.put("bgp/setting[connected routes]", "off", place)
         static = scope_at(scope, "redistribute", "static")
         if static and is_on(static) and "map" in static.values:
             self._note_missing("route-map", str(static.values["map"][0]))

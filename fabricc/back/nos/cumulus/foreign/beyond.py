@@ -181,6 +181,7 @@ ROWS: tuple[Row, ...] = (
         Entry("vlan <word>", "vlans", "true"),
         Entry("vlan <integer> vni <integer>", "vnis", lambda _, vni: vni),
         Keep("stp mode <word>", "stp mode"),
+        Keep("stp state <down|disabled>", "stp mode", "none"),
         *setting_rows("vlan", "stp", "untagged", "type", "encap", "mac-address", "multicast", "ageing", "svi-force-up",
                    "vlan-vni-offset", "port-vni", "svi-vni-offset"),
     )),
@@ -232,14 +233,17 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
     """
     scope = document.scope
     scope.values["datacenter"] = ("true", 0)
-    members: dict[str, tuple[str, str, int]] = {}
+    members: dict[str, tuple[str, int]] = {}
     for name, interface in scope.each("interface").items():
         for member, (_, line) in interface.table("bond members").items():
-            members[str(member)] = (str(name), str(interface.values.get("mode", ("active", 0))[0]), line)
+            mode, at = interface.values.get("mode", ("active", line))
+            members[str(member)] = (str(name), line)
+            document.put(port_paths(str(member))["bundle_mode"], mode, at)
         _finish_interface(document, str(name), interface)
-    for member, (bond, mode, line) in members.items():
+        if name == "peerlink":
+            document.put("mlag/peer_link", "peerlink", interface.line)
+    for member, (bond, line) in members.items():
         document.put(port_paths(member)["bundle"], bond, line)
-        document.put(port_paths(member)["bundle_mode"], mode, line)
     _finish_bridges(document)
     peering.finish_policy(document, unknown)
     for name, acl in scope.each("acl").items():

@@ -5,6 +5,8 @@ They are stated as those of FRR.
 
 from __future__ import annotations
 
+import re
+
 from fabricc.back.nos.cumulus.words import ENABLE, gather_settings, place_of, setting_rows
 from fabricc.back.nos.frr import bgp, sessions
 from fabricc.back.reading import Document, Each, Entry, Keep, Row, Scope, Silent
@@ -110,6 +112,11 @@ PROCESS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
+_OF_VRF = {"rd": "distinguisher", "route-import": "import", "route-export": "export"}
+"""Statements of BGP in a VRF -> leaves of its facts."""
+_TARGET = re.compile(r"[\d.]+:\d+")
+
+
 def finish(document: Document, process: Scope, prefix: str) -> None:
     """State a process and its sessions as those of FRR, which is what runs."""
     frr = Scope(process.line)
@@ -135,6 +142,10 @@ def finish(document: Document, process: Scope, prefix: str) -> None:
     for kind in ("neighbor", "peer group"):
         for speaker, session in process.each(kind).items():
             speakers[speaker] = _session_scope(session, group=kind == "peer group")
+    for name, leaf in _OF_VRF.items() if prefix else ():
+        text, line = frr.values.get(f"setting[{name}]", ("", 0))
+        if found := sorted(_TARGET.findall(str(text))):
+            document.put(prefix + leaf, ",".join(found), line)
     bgp.finish_process(document, frr, MULTIPATH_LIMIT, prefix)
     sessions.finish(document, frr, prefix)
 
