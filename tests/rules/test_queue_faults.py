@@ -231,6 +231,19 @@ def test_a_fault_of_class_of_service_is_found_at_its_line(group: str, tmp_path: 
     assert [each for each in found if each.group == group and each.line in changed]
 
 
+def test_a_filter_that_leads_rdma_into_its_own_class_is_no_fault(tmp_path: Path) -> None:
+    """Whatever code point the class has: of two terms, the second one gets what the first one left."""
+    term = "set firewall family inet filter MARK term"
+    text = JUNOS.replace("011010", "011000").replace(
+        f"{term} A then accept",
+        f"{term} A from protocol udp\n{term} A from destination-port 4791\n{term} A then dscp 24\n"
+        f"{term} A then forwarding-class RDMA\n{term} A then accept\n{term} B then forwarding-class CNP",
+    )
+    device = collect_texts(tmp_path, {"lf1": {"juniper.conf": text}})["lf1"]
+    statement = read_statement(device, Place(Tier.TOR), {})
+    assert "lossy filter" not in {each.group for each in run_switch_rules(statement, sessions_of(statement))}
+
+
 def test_a_port_of_frr_without_an_address_is_found(tmp_path: Path) -> None:
     files = dict(build_texts("frr")[LEAF])
     bare = replace(r"(description rack\d+-host01 rail0\n) ip address \S+\n", r"\1", file="frr.conf")(files)

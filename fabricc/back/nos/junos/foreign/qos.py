@@ -9,7 +9,7 @@ from fabricc.back.nos.junos import qos
 from fabricc.back.nos.junos.words import FROM, THEN, kept_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Scope
     from fabricc.fabric.facts import Value
@@ -123,7 +123,8 @@ def put_contradictions(document: Document, attachments: Sequence[tuple[str, Scop
         for each in classes.values():
             _put_other_queue(document, profile, each, classes.values(), classifiers.values())
     _put_shared_queues(document, classes)
-    _put_filters(document, {name: each for name, each in classes.items() if is_lossless(each)})
+    lossless = {name: each for name, each in classes.items() if is_lossless(each)}
+    _put_filters(document, lossless, _lossless_points(document, classifiers.values()))
     for each in classifiers.values():
         _put_repeated_points(document, each)
     for words, line in kept_statements(document.scope, "qos") if rewrites else ():
@@ -183,8 +184,17 @@ def _put_other_queue(
             document.put(f"unread[output code-point of priority {number}]", why, odd)
 
 
-def _put_filters(document: Document, lossless: Mapping[str, Scope]) -> None:
-    """State terms of filters that lead packets of RDMA, or all packets, to a lossy class, or drop most."""
+def _lossless_points(document: Document, classifiers: Iterable[Scope]) -> set[Value]:
+    """Return the code points that classifiers lead into a class that may not lose packets."""
+    points = (_points_of(document, each).items() for each in classifiers)
+    return {dscp for of in points for dscp, (owner, _) in of if is_lossless(owner)}
+
+
+def _put_filters(document: Document, lossless: Mapping[str, Scope], points: Collection[Value]) -> None:
+    """State terms of filters that lead packets of RDMA, or all packets, to a lossy class, or drop most.
+
+    A term gets what the terms before it left: none of RDMA after one that takes all of it.
+    """
     slow = {
         match[1]
         for words, _ in kept_statements(document.scope, "qos")
@@ -204,11 +214,13 @@ def _put_filters(document: Document, lossless: Mapping[str, Scope]) -> None:
                 continue
             for words, line in kept_statements(term, THEN):
                 word, _, value = words.partition(" ")
-                other = word == "dscp" and qos.parse_point(value) not in (None, _RDMA)
+                other = word == "dscp" and bool(points) and qos.parse_point(value) not in (None, *points)
                 if lossless and (other or (word == "forwarding-class" and value not in lossless)):
                     document.put(f"qos/setting[lossy by filter {name}]", words, line)
                 elif word == "policer" and value in slow:
                     document.put(f"qos/setting[policed by filter {name}]", value, line)
+            if term.values.get("action", ("", 0))[0] != "next term":
+                break
 
 
 _POLICER = re.compile(r"policer (\S+) if-exceeding bandwidth-limit (\d+)([kmg])")
