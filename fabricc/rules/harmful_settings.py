@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING
 
@@ -339,51 +338,6 @@ def parse_network(text: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-OPEN = "FAB9684"
-
-
-_EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
-
-
-def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that a switch accepts sessions from every address of a family."""
-    for path in statement.rest:
-        if path in _EVERYONE:
-            message = f"{statement.name} accepts BGP sessions from every address: any host can announce routes to it"
-            remedy = "Accept sessions from the addresses of the neighbors only."
-            yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
-
-
-def _open_ranges(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report ranges outside of all subnets of a switch with sessions to others, of which it takes every route."""
-    stated = statement.facts_below(_LISTEN)
-    ranges = [path for path in stated if path.endswith("]") and "]/" not in path and path not in _EVERYONE]
-    if not ranges or not sessions_to_switches(statement, sessions):
-        return
-    subnets = [
-        net for texts in statement.addresses.values() for text in texts if (net := parse_network(text))
-    ]
-    for path in ranges:
-        listed = parse_network(first_key(path))
-        within = listed is None or any(
-            each.version == listed.version and listed.subnet_of(each)  # type: ignore[arg-type]
-            for each in subnets
-        )
-        guarded = any(each.startswith(f"{path}/") and _GUARD.search(each) for each in stated)
-        if not within and not guarded:
-            message = f"{statement.name} takes every route, without a policy, on sessions from {listed}"
-            remedy = "Permit the intended prefixes on these sessions."
-            yield finding_at(
-                REFUSED, statement.device, path, message, "unknown peer", Severity.WARNING, remedy
-            )
-
-
-_LISTEN = "bgp/listen["
-
-
-_GUARD = re.compile(r"\b(?:import|prefix_list_in|filter_in|distribute_in)\]|rcf in ")
-
-
 RULES = (
     SwitchRule(IDLE, OTHER, (), _reserved_addresses),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _closed_redistribution),
@@ -397,6 +351,4 @@ RULES = (
     SwitchRule(IDLE, BGP, (Input.TIER, Input.LINKS), _kept_next_hops),
     SwitchRule(IDLE, BGP, (), _idle_switches),
     SwitchRule(IDLE, BGP, (Input.BGP,), _late_announcements),
-    SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
-    SwitchRule(REFUSED, POLICY, (Input.BGP,), _open_ranges),
 )

@@ -1,18 +1,12 @@
-"""Find routing settings of one switch that lose routes or let loops in: policies, paths, and unknown peers.
-
-A peer that is not known may announce the fabric's own prefixes.
-"""
+"""Find sessions whose policies lose routes: none where a system requires one, or one that denies or filters nothing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from ipaddress import ip_address
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import route_blocks
-from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one_route, most_paths
 from fabricc.back.nos.evpn_defaults import sends_route_targets
 from fabricc.back.nos.route_blocks import (
     absent_routes,
@@ -26,37 +20,30 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Statement, Tier, session_path
-from fabricc.proof.invariants.policy import DENYING, Policy, Route
-from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.proof.invariants.rules import RULES as INVARIANTS
-from fabricc.proof.invariants.view import as_int
+from fabricc.proof.invariants.policy import DENYING
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_with
-from fabricc.rules.rule import BGP, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
+from fabricc.rules.rule import Input, SwitchRule
 from fabricc.rules.sessions import (
-    UPPER,
     carries_evpn,
     external_sessions,
     has_policy,
-    is_address,
     open_sessions,
     sessions_to_switches,
 )  # fmt: skip
-from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.prefixes import Block
-    from fabricc.rules.records import OuterSession, Summary
     from fabricc.rules.sessions import Key, Sessions
+
 
 POLICY = "FAB9664"
 _REQUIRED = "bgp/requires_policy"
-_HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
+HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
 _SHUTDOWN = "65535:0"
 """The community of a switch that is drained (RFC 8326)."""
@@ -195,7 +182,7 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
     guarded, lacking = Counter[tuple[str, Tier]](), Counter[tuple[str, Tier]]()
     for key, values in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
-        if far is None or not far.known or far.tier not in _HEIGHT or not _carries_unicast(values):
+        if far is None or not far.known or far.tier not in HEIGHT or not _carries_unicast(values):
             continue
         missing = [way for way in ("import", "export") if not has_policy(values, way)]
         guarded.update((way, far.tier) for way in ("import", "export") if way not in missing)
@@ -275,247 +262,9 @@ def _sends_targets(statement: Statement, values: Mapping[str, Value]) -> bool:
     return sends_route_targets(statement.device.system, stated)
 
 
-def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report parallel uplinks, or links to one switch, of which BGP uses only one (invariant 9)."""
-    links = _equal_links(statement, sessions)
-    limits = _path_limits(statement)
-    unrelated = statement.rest.get("bgp/multipath_relax") == "none"
-    alone = installs_one_route(statement.device.system, statement.rest)
-    joined, system = sessions_to_switches(statement, sessions), statement.device.system
-    for family, ports in sorted(links.items()):
-        limit = limits.get(family)
-        unstated = (
-            limit is None
-            and (statement.fars or joined)
-            and installs_one_path_by_default(statement.device.system)
-        )
-        if ports < 2 or not (unstated or unrelated or limit == 1 or alone):
-            continue
-        why = "the number that it sets" if limit == 1 else "the default of its system"
-        message = f"{statement.name} has {ports} equal paths and uses one of them, {why}"
-        exported = statement.rest.get("routing/setting[forwarding-table export]")
-        paths = (
-            *([f"route_map[{exported}]/10"] if exported else []),
-            "bgp/maximum_paths",
-            f"bgp/family[{family}]/maximum_paths",
-            "bgp/multipath_relax",
-            "bgp/asn",
-        )
-        rule = INVARIANTS[9]
-        yield finding_at(
-            rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
-        )
-        return
-    stated = str(statement.rest.get("bgp/maximum_paths"))
-    one = _ONE.fullmatch(stated) if stated != "None" else not limits and installs_one_path_by_default(system)
-    if not links and len(joined) > 1 and one:
-        why = "the default of its system" if stated == "None" else "the number that it sets"
-        message = f"{statement.name} has {len(joined)} sessions over ports and uses one path, {why}"
-        rule, paths = INVARIANTS[9], ("bgp/maximum_paths", "bgp/asn")
-        yield finding_at(
-            rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
-        )
-    shared = Counter(
-        values["remote_asn"] for _, values in joined if isinstance(values.get("remote_asn"), int)
-    ).most_common(1)
-    if (
-        max(links.values(), default=0) < _TWO
-        and one
-        and stated != "None"
-        and (number := next((n for n, count in shared if count > 1), None))
-    ):
-        message = f"{statement.name} has paths to AS {number} over several neighbors and uses one path"
-        rule = INVARIANTS[9]
-        yield finding_at(
-            rule.code,
-            statement.device,
-            "bgp/maximum_paths",
-            message,
-            rule.slug,
-            Severity.WARNING,
-            rule.remedy,
-        )
-    for path, value in statement.facts_below("vrf[").items():
-        if path.endswith("]/bgp/maximum_paths") and _ONE.fullmatch(str(value)):
-            inner = [key for key in sessions.stated if key[0] == first_key(path)]
-            if len(inner) > 1 or (stated != "None" and not _ONE.fullmatch(stated)):
-                message = (
-                    f"{statement.name} uses one path in the VRF {first_key(path)}, the number that it sets"
-                )
-                rule = INVARIANTS[9]
-                yield finding_at(
-                    rule.code, statement.device, path, message, rule.slug, Severity.WARNING, rule.remedy
-                )
-
-
-def _too_many_paths(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a number of paths that the system refuses, so that the line is not in effect."""
-    most = most_paths(statement.device.system)
-    stated = {**statement.facts_below("bgp/maximum_paths"), **statement.facts_below("bgp/family[")}
-    for path, value in stated.items() if most else ():
-        number = str(value).split(" ")[0] if path.endswith("maximum_paths") else ""
-        if is_number(number) and int(number) > most:
-            message = f"{statement.name}: {number} paths, and the system takes no more than {most}"
-            rule, remedy = INVARIANTS[9], "Set a number that the system takes."
-            yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, remedy)
-
-
-_TWO = 2
-_ONE = re.compile(r"1|(?:ipv[46] \d+, )*ipv[46] 1(?:, ipv[46] \d+)*")
-
-
-def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
-    """Return family -> number of equal paths: all uplinks, the links to one switch, or sessions without an address."""
-    here = _HEIGHT.get(statement.place.tier, 0)
-    links: dict[tuple[str, str], set[str]] = {}
-    joined = [key for key, _ in sessions_to_switches(statement, sessions)]
-    for key, values in external_sessions(statement):
-        near = sessions.near.get(key, "")
-        far = statement.fars.get(near)
-        there = _HEIGHT.get(far.tier, 0) if far is not None and far.known else 0
-        bare = far is None and key in joined
-        if not bare and not (here and there):
-            continue
-        for family in _FAMILIES.intersection(str(values.get("families", "")).split(",")):
-            end = "" if far is None or there > here else far.end.device
-            links.setdefault((family, end), set()).add(near or key[1])
-    most: dict[str, int] = {}
-    for (family, _), ports in links.items():
-        most[family] = max(most.get(family, 0), len(ports))
-    return most
-
-
-def _path_limits(statement: Statement) -> dict[str, int]:
-    """Return family -> maximum number of equal paths, for families that invariant 9 does not check.
-
-    Invariant 9 reads one number for all families, and skips switches that accept AS path loops.
-    """
-    stated = statement.rest.get("bgp/maximum_paths")
-    families = {
-        family: as_int(statement.rest.get(f"bgp/family[{family}]/maximum_paths")) for family in _FAMILIES
-    }
-    limits = {family: limit for family, limit in families.items() if limit is not None}
-    if isinstance(stated, str):
-        pairs = (part.split() for part in stated.split(","))
-        limits |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and is_number(pair[1])}
-    elif stated is not None:
-        looped = any(
-            values.get("allow_as_in") not in (None, 0, "0") for values in statement.sessions.values()
-        )
-        place = statement.lines.get("bgp/maximum_paths")
-        inner = {statement.lines.get(f"bgp/family[{family}]/maximum_paths") for family in limits}
-        others = limits if place and place in inner else _FAMILIES  # the number is that of a family
-        limits = dict.fromkeys(others, int(stated) if looped else _COUNTED) | limits
-    return limits
-
-
-_FAMILIES = frozenset({"ipv4", "ipv6"})
-_COUNTED = 64
-"""Stands for a limit that invariant 9 compares itself."""
-
-
-def _unknown_peers(fabric: Switches) -> Iterator[Report]:
-    tors: list[Block] | None = None
-    bare = {
-        name
-        for name, summary in fabric.summaries.items()
-        if not all(map(is_address, summary.remote)) and not summary.joined
-    }  # switches of a fabric without addresses, whose links are not known
-    for name, summary in fabric.summaries.items():
-        unknown = _strangers(fabric, summary)
-        placed = summary.tier in (Tier.TOR, *UPPER) or (name in bare and len(bare) >= _SEVERAL)
-        if not unknown or not placed or not _has_known_peer(fabric, summary):
-            continue
-        if tors is None:
-            origins = (each for each in find_origins(fabric) if each.family == 4)
-            tors = sorted(origins, key=lambda each: (each.length, each.first)) or _loopbacks(fabric)
-        for each in unknown:
-            if what := _breach(each, summary, fabric.policy(name), tors):
-                key = each.key
-                message = f"{name} {what} on its session with {key[1]}, which no known switch has"
-                leaves = ("import", "remote_asn", "remote_kind", "families")
-                paths = tuple(session_path(key, leaf) for leaf in leaves)
-                remedy = "Permit the intended prefixes on this session, in both directions."
-                word = key[1] if each.grouped else ""
-                yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy, word)
-
-
-def _loopbacks(fabric: Switches) -> list[Block]:
-    """Return the first two loopbacks of switches, which stand for the prefixes of a fabric without others."""
-    stated = (text for each in fabric.summaries.values() for text in _own_addresses(each) if "." in text)
-    return [block for text in islice(stated, 2) if (block := parse_block(text))]
-
-
-def _own_addresses(summary: Summary) -> tuple[str, ...]:
-    """Return the loopbacks of a switch, or its router identifier, which is one in nearly all designs."""
-    return summary.loopbacks or (f"{summary.router_id}/32",)
-
-
-def _breach(session: OuterSession, summary: Summary, policy: Policy | None, tors: list[Block]) -> str:
-    """Return which of the fabric's routes a session lets through; "" for none."""
-    if session.bare == ("import", "export"):
-        return "takes and announces every route, without a policy"
-    if session.bare:
-        return f"{'takes' if 'import' in session.bare else 'announces'} every route, without a policy"
-    theirs = next((each for each in tors if str(each) not in _own_addresses(summary)), None)
-    if theirs and _accepts_prefix(policy, session.imports, theirs):
-        return f"takes {theirs} by {session.imports}, which is the fabric's,"
-    for verb, name in zip(("takes", "announces"), session.opened, strict=True):
-        if name:
-            return f"{verb} every route by {name}"
-    clauses = policy.maps.get(session.imports, ()) if policy and accepts_by_default(summary.system) else ()
-    if clauses and all(each.prefix_list or each.community_list or each.only for each in clauses):
-        return f"takes every route that no term of {session.imports} rejects"
-    return ""
-
-
-def _strangers(fabric: Switches, summary: Summary) -> list[OuterSession]:
-    """Return the sessions with unknown devices, without those that have no policy and are like one with a known device.
-
-    The device of such a session is one of the fabric whose files are not here.
-    """
-    unknown = [each for each in summary.outer if _is_unknown(fabric, each.key[1])]
-    if not unknown:
-        return []
-    known = [each.kinds for each in summary.outer if not _is_unknown(fabric, each.key[1])]
-    return [
-        each
-        for each in unknown
-        if not each.bare or not (each.alike or any(map(each.kinds.intersection, known)))
-    ]
-
-
-def _has_known_peer(fabric: Switches, summary: Summary) -> bool:
-    """Return whether some session of a switch leads to a known device."""
-    return summary.joined or any(not _is_unknown(fabric, neighbor) for neighbor in summary.remote)
-
-
-def _accepts_prefix(policy: Policy | None, imports: str, prefix: Block) -> bool:
-    """Return whether a route map accepts a prefix that another switch announces."""
-    if policy is None or imports not in policy.maps:
-        return False
-    return policy.apply(imports, Route(prefix, False, frozenset())) is not None
-
-
-_SEVERAL = 3
-"""Switches that a folder has at least if their unnumbered sessions join them, and not others."""
-
-
-def _is_unknown(fabric: Switches, neighbor: str) -> bool:
-    """Return whether no known device has the address of a neighbor."""
-    try:
-        ip_address(neighbor)
-    except ValueError:
-        return False
-    return not fabric.owners(neighbor)
-
-
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
-    SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
-    SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP,), _too_many_paths),
-    FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
 )

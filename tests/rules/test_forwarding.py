@@ -13,13 +13,13 @@ from fabricc.facts.frame import Contents
 from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
 from fabricc.rules.blocked_routes import permits_nothing
+from fabricc.rules.equal_paths import _one_path
 from fabricc.rules.filters import _filter_findings
 from fabricc.rules.forwarding import STILL, STRICT, _unnumbered_ospf
-from fabricc.rules.harmful_settings import OPEN
-from fabricc.rules.routing import _one_path
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from fabricc.rules.static_routes import NOWHERE, RULES, _partly_dropped
+from fabricc.rules.unknown_peers import OPEN
 
 if TYPE_CHECKING:
     from pathlib import Path
