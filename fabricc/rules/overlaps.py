@@ -20,6 +20,7 @@ from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.records import Subnet, Subnets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches, SwitchRule
+from fabricc.rules.segments import RELAYED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -239,7 +240,9 @@ def _repeated_gateways(fabric: Switches) -> Iterator[Report]:
     placed: defaultdict[str, defaultdict[str, list[Subnet]]] = defaultdict(lambda: defaultdict(list))
     for name, subnets in fabric.subnets().items() if not fabric.planned else ():
         summary = fabric.summaries.get(name)
-        if summary is None or summary.vtep or summary.overlay or summary.pair or summary.segments:
+        if summary is None or summary.vtep or summary.overlay or summary.pair:
+            continue
+        if any(each.kind != RELAYED for each in summary.segments):  # the switches share VLANs
             continue
         for each in subnets.of(name):
             virtual = cached_parser(summary.system)(each.port).kind is PortKind.VIRTUAL

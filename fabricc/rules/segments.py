@@ -113,6 +113,7 @@ def _targets_by_policies(
         yield SegmentSetting("route target", f"VRF {vrf}", (sent, taken), path)
 
 
+RELAYED = "DHCP relay"
 _RELAY, _NONE = "dhcp_relay", "none"
 _MOST_RELAY = 3
 """Switches with a relay for a VLAN from which one without is odd."""
@@ -131,7 +132,7 @@ def _stated_gateways(statement: Statement, numbers: Mapping[str, str]) -> Iterat
         owner = f"VLAN {match[1]} {ip_interface(subnet).network}"
         relayed = frozenset({"stated" if _RELAY in values else _NONE})
         path = f"{PORT}{port}]/{_RELAY if _RELAY in values else 'ipv4'}"
-        yield SegmentSetting("DHCP relay", f"VLAN {match[1]}", (relayed,) * 2, path)
+        yield SegmentSetting(RELAYED, f"VLAN {match[1]}", (relayed,) * 2, path)
         for leaf in GATEWAY_MACS:
             if (mac := values.get(leaf)) is not None:
                 yield SegmentSetting(
@@ -393,7 +394,7 @@ _WHY = {
     "gateway MAC": "hosts that move lose their gateway",
     "UDP port": "they drop each other's VXLAN packets",
     "tunnel": "its hosts are cut off from those of the other switches",
-    "DHCP relay": "its hosts get no address",
+    RELAYED: "its hosts get no address",
 }
 
 
@@ -423,7 +424,7 @@ def joined_switches(
 
 
 _EVERYWHERE = frozenset(
-    {"DHCP relay", "gateway", "gateway MAC", "kind of gateway", "subnet", "tunnel", "UDP port"}
+    {RELAYED, "gateway", "gateway MAC", "kind of gateway", "subnet", "tunnel", "UDP port"}
 )
 """Kinds of settings that two groups of switches may not have differently, even if each group agrees."""
 
@@ -438,7 +439,7 @@ def _compare_setting(
     most = max(counts, key=lambda values: counts[values])
     if kind in _EVERYWHERE and counts[most] * 2 > len(by_switch):
         alone = [name for name, each in by_switch.items() if each.values != most]
-    if kind == "DHCP relay" and (counts[most] < _MOST_RELAY or _NONE in most[0]):
+    if kind == RELAYED and (counts[most] < _MOST_RELAY or _NONE in most[0]):
         return  # a few VLANs have servers of their own
     pair = len(by_switch) == 2  # both are wrong: one of them has another value
     apart = kind == "route target" and len(alone) == len(by_switch)
