@@ -7,8 +7,6 @@ reported.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,14 +15,13 @@ from fabricc.back.nos.defaults import certain_default_mtu, negotiates, ospf_defa
 from fabricc.back.nos.harmful_settings import guard_of, states_guards
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
-from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SharedTable
-from fabricc.facts.statement import Device, End, Kind, LinkPeer, Statement, Tier
+from fabricc.facts.statement import Device, End, Kind, Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 from fabricc.rules.lossless import protected_code_points
-from fabricc.rules.records import EndValues
+from fabricc.rules.records import COMPARED, LEFT_OPEN, EndValues, Votes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -88,7 +85,6 @@ _NAMES = {
 _REMEDY = "Set both ends of the link to the same value."
 
 
-COMPARED = EndValues._fields[2:]
 _WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan", "points", "cable"))
 
 
@@ -276,25 +272,6 @@ def _in_order(vlans: Value | None) -> Value | None:
     return ",".join(sorted(str(vlans).split(","))) if isinstance(vlans, str) else vlans
 
 
-@dataclass(slots=True)
-class Votes:
-    """Counts of values on ends of one kind."""
-
-    counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
-
-    def add(self, tier: Tier, fars: Mapping[str, LinkPeer], ends: Ends) -> None:
-        """Count the values of the ends of a device of a tier."""
-        kinds = Counter((fars[port].tier, end) for port, end in ends.values.items())
-        for (far, end), times in kinds.items():
-            for name in COMPARED:
-                if (value := getattr(end, name)) is not None:
-                    self.counts[tier, far, name, value] += times
-
-    def of(self, tiers: tuple[Tier, Tier], name: str, value: object) -> int:
-        """Return how many ends between these tiers have the value."""
-        return self.counts[*tiers, name, value]
-
-
 class Side(NamedTuple):
     """One end of a link with its device."""
 
@@ -318,10 +295,32 @@ def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
     for name in differing_values(a.values, b.values):
         odd, right = _odd_end_first(a, b, name, votes)
         yield _difference_finding(odd, right, name)
+    for one, other in ((a, b), (b, a)):
+        yield from _lone_statements(one, other, votes)
     yield from _check_subnets(a, b)
     for bare, other in ((a, b), (b, a)):
         if other.addresses and not bare.addresses and _lacks_address(bare):
             yield _bare_end(bare, other)
+
+
+_RARE, _MANY = 4, 4
+
+
+def _lone_statements(one: Side, other: Side, votes: Votes) -> Iterator[Finding]:
+    """Report a speed, error correction or no negotiation of one port alone, of which the other end states none."""
+    for name, usual in LEFT_OPEN.items():
+        value = getattr(one.values, name)
+        if value is None or value in usual or getattr(other.values, name) is not None or other.values.host:
+            continue
+        if votes.ends < _MANY or votes.stated[name] * _RARE > votes.ends or one.values.host:
+            continue
+        if sum(path.endswith(f"]/{name}") for path in one.device.reading.facts) == 1:  # others are by design
+            message = (
+                f"{one.device.name} {one.end.port} states {WORDS[name]} {value}, and the other end of the link "
+                f"({other.device.name} {other.end.port}) nothing, as nearly all others: the link may not come up"
+            )
+            paths = _fact_paths(one, name)
+            yield finding_at(DIFFER, one.device, paths, message, f"link {name}", Severity.WARNING, _REMEDY)
 
 
 def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:

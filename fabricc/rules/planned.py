@@ -26,7 +26,8 @@ from fabricc.facts.statement import (
     Tier,
     read_statement,
 )
-from fabricc.rules.links import Votes, end_findings, ends_of, side_of
+from fabricc.rules.links import end_findings, ends_of, side_of
+from fabricc.rules.records import Votes
 from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.sessions import Sessions, sessions_of
 
@@ -184,7 +185,7 @@ def _compare_links(statements: Mapping[str, Statement]) -> Iterator[Finding]:
     tiers = {name: each.place.tier for name, each in statements.items()}
     ends, votes = {name: ends_of(each) for name, each in statements.items()}, Votes()
     for name, each in statements.items():
-        votes.add(each.place.tier, each.fars, ends[name])
+        votes.add(each.place.tier, each.fars, ends[name].values)
     for name, each in statements.items():
         for port, far in each.fars.items():
             here = End(name, port)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SECONDARY
 from fabricc.proof.invariants.prefixes import Block, parse_block
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Tier
+    from fabricc.facts.statement import LinkPeer, Tier
     from fabricc.rules.sessions import Key
 
 
@@ -278,6 +281,37 @@ class EndValues(NamedTuple):
     guard: str | None = None
     points: str | None = None
     cable: Value | None = None
+
+
+COMPARED = EndValues._fields[2:]
+LEFT_OPEN: Mapping[str, tuple[object, ...]] = {
+    "speed_gbps": ("auto",), "fec": ("auto", "rs"), "autoneg": ("on", "true"),
+}  # fmt: skip
+"""Value of a port that most fabrics leave to the system -> what the system would choose as well."""
+
+
+@dataclass(slots=True)
+class Votes:
+    """Counts of values on ends of one kind, of ends that state what most leave to the system, and of all ends."""
+
+    counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
+    stated: Counter[str] = field(default_factory=Counter)
+    ends: int = 0
+
+    def add(self, tier: Tier, fars: Mapping[str, LinkPeer], ends: Mapping[str, EndValues]) -> None:
+        """Count the values of the ends of a device of a tier."""
+        kinds = Counter((fars[port].tier, end) for port, end in ends.items())
+        for (far, end), times in kinds.items():
+            self.ends += times
+            for name in LEFT_OPEN:
+                self.stated[name] += times * (getattr(end, name) is not None)
+            for name in COMPARED:
+                if (value := getattr(end, name)) is not None:
+                    self.counts[tier, far, name, value] += times
+
+    def of(self, tiers: tuple[Tier, Tier], name: str, value: object) -> int:
+        """Return how many ends between these tiers have the value."""
+        return self.counts[*tiers, name, value]
 
 
 class Subnet(NamedTuple):

@@ -32,10 +32,9 @@ from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
 from fabricc.rules.findings import finding_at
-from fabricc.rules.links import Ends, Votes
 from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
-from fabricc.rules.records import Subnets, Summary
+from fabricc.rules.records import Subnets, Summary, Votes
 from fabricc.rules.registry import run_fabric_rules, run_host_rules, run_switch_rules
 from fabricc.rules.rule import HOSTS, Input, Switches
 from fabricc.rules.session_pairs import SessionTable, session_findings
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
+    from fabricc.rules.links import Ends
     from fabricc.rules.lossless import HostPriorities
 
 
@@ -237,7 +237,7 @@ class Digests:
         """Add a device, hosts before switches."""
         name = device.name
         self.ends[name] = digest.ends
-        self.votes.add(place.tier, fars, digest.ends)
+        self.votes.add(place.tier, fars, digest.ends.values)
         self.sessions.add(name, digest.sessions)
         paths = digest.owned.paths
         digest.owned.paths = self.like.setdefault(paths, paths)

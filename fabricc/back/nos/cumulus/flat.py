@@ -17,6 +17,7 @@ from fabricc.back.nos.cumulus.foreign import port_qos
 from fabricc.back.nos.cumulus.foreign.port_qos import GROUP_FACTS, STATED, Group, parse_number
 from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.frr import read_daemons, read_frr_conf
+from fabricc.back.nos.frr.interfaces import LINK_ROWS
 from fabricc.back.nos.management import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Topic
 from fabricc.base.numbers import is_number, natural_key
@@ -82,10 +83,7 @@ _LINES: tuple[Row, ...] = (
     Keep("clagd-vxlan-anycast-ip <word>", "vxlan/source_mlag"),
     *(Keep(f"{word} <rest>", f"setting[{word}]") for word in _SETTINGS),
     *(Keep(f"{word} <rest>", f"stp {word}") for word in _OF_STP),
-    Keep("link-autoneg (on|yes)", "autoneg", "true"),
-    Keep("link-autoneg (off|no)", "autoneg", "false"),
-    Keep("link-fec <word>", "fec"),
-    Keep("link-speed <integer>", "speed_gbps", lambda mbps: mbps // 1000 if mbps % 1000 == 0 else None),
+    *LINK_ROWS,
     *(Keep(f"{word} <rest>", f"setting[{word}]") for word in _OVERHEAD),
 )
 """Lines of an interface."""

@@ -186,6 +186,13 @@ ROUTER_ROWS: Sequence[Row] = (
     Keep("(interface|int) <rest>", _in_vrf),
     Block("(interface|int) <rest>", "interface in", _ROUTER_PORT),
 )  # fmt: skip
+LINK_ROWS: Sequence[Row] = (
+    Keep("link-autoneg (on|yes)", "autoneg", "true"),
+    Keep("link-autoneg (off|no)", "autoneg", "false"),
+    Keep("link-fec <word>", "fec"),
+    Keep("link-speed <integer>", "speed_gbps", lambda mbps: mbps // 1000 if mbps % 1000 == 0 else None),
+)  # fmt: skip
+"""Lines of ifupdown2 (its addon `ethtool`) about the link of a port."""
 ROWS: Sequence[Row] = (
     Entry("auto <word>...", "auto"),
     Block("iface lo [inet loopback]", "loopback", (Entry("address <word>", "addresses"),)),
@@ -198,6 +205,7 @@ ROWS: Sequence[Row] = (
     Block("iface <word>", "port", (
         Keep("mtu <integer>", "mtu"),
         Keep("link-down yes", "enabled", "false"),
+        *LINK_ROWS,
         *evpn.DEVICE_ROWS,
     )),
 )  # fmt: skip
@@ -234,7 +242,7 @@ def finish_router(document: Document) -> None:
             document.put(paths[f"gateway[{address}]"], str(address), line)
 
 
-_PORT = ("mtu", "enabled")
+_PORT = ("mtu", "enabled", "autoneg", "fec", "speed_gbps")
 
 
 def finish(document: Document) -> None:
