@@ -17,7 +17,7 @@ from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.push.image_step import ImageKey, Images, read_images
-from fabricc.operate.push.run import plan_waves
+from fabricc.operate.push.plan_waves import plan_waves
 from fabricc.review.diff.model import Impact, Review
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from fabricc.facts.paths import list_leaf, path_pattern
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
 from fabricc.operate.push.impact import AGREED, AGREED_BY_PROCESS, FAMILIES, find_changed_exits
-from fabricc.operate.push.run import plan_waves
+from fabricc.operate.push.plan_waves import plan_waves
 from fabricc.review.diff.fact_impact import OUTSIDE_ROUTE, row_of
 from fabricc.review.diff.model import Group, Impact, Review
 

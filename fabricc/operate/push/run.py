@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import field
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.numbers import group_pairs
-from fabricc.base.values import dataclass, replace
-from fabricc.operate.change.order import CapacityModel, ShareError, Wave, compute_waves
-from fabricc.operate.change.order_text import describe_kept_share, describe_parted, list_wave_notes
-from fabricc.operate.change.resources import Effect, build_capacity_model, find_largest_keep
+from fabricc.base.values import dataclass
+from fabricc.operate.change.order_text import describe_kept_share, describe_parted
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.push.built_tree import PushRefusedError, StoppedError, UnansweredError
@@ -25,10 +22,14 @@ from fabricc.operate.push.secret_store import require_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from fabricc.operate.change.order import Wave
     from fabricc.operate.drivers import Hold
     from fabricc.operate.push.executor import Executor, InitialState
+from fabricc.operate.push.plan_waves import plan_waves, require_partners
 
 R = TypeVar("R")
+
+
 _MOST_LISTED = 20
 
 
@@ -402,41 +403,6 @@ def report_parted(waves: Sequence[Wave]) -> list[Diagnostic]:
     ]
 
 
-def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> None:
-    """Refuse a disruptive change of the last switch of a redundant set that answers.
-
-    Raises:
-        PushRefusedError: FAB9141, with the waves of the other switches.
-    """
-    absent = {one.redundancy: one.name for one in found.absent if one.redundancy}
-    blocked = {
-        member.name: absent[member.redundancy]
-        for member in found.members.values()
-        if member.disruptive and member.redundancy in absent
-    }
-    if not blocked:
-        return
-    name, other = next(iter(blocked.items()))
-    message = f"{name} cannot be taken out of service: {other}, which backs it up, does not answer"
-    repair = f"Repair {join_words(list(dict.fromkeys(blocked.values())), 4)} first"
-    parting = [
-        member.name
-        for member in found.members.values()
-        if keep and member.disruptive and not found.common.isdisjoint(member.carries)
-    ]
-    left_out = dict.fromkeys([*blocked, *parting])
-    rest = {each: member for each, member in found.members.items() if each not in left_out}
-    waves: list[Wave] = []
-    with suppress(ShareError):
-        waves = compute_waves(replace(found, members=rest), keep, most)
-    out = join_words(list(left_out), 4)
-    remedy = f"{repair}, or leave {out} out (--only): the waves of the others follow."
-    if not waves:
-        remedy = f"{repair}, leave {out} out (--only), or use --keep 0%."
-    refusal = Diagnostic("FAB9141", Severity.ERROR, message, None, remedy)
-    raise PushRefusedError.of([refusal, *list_wave_notes("FAB9141", waves)])
-
-
 def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
     """That switches of a resumed run which met no other failure run what they ran before it."""
     if not names:
@@ -464,45 +430,5 @@ def _reverse_breaks(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
     return {peer: frozenset(names) for peer, names in found.items()}
 
 
-def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[Wave]:
-    """Return the waves of a plant.
-
-    Raises:
-        PushRefusedError: FAB9121, with the share that could be kept.
-    """
-    try:
-        return compute_waves(found, keep, most)
-    except ShareError as error:
-        best = find_largest_keep(found, most)
-        remedy = "No order keeps any capacity: split the change, or push it in a maintenance window with --keep 0%."
-        if best:
-            remedy = (
-                f"--keep {format_share_option(best)} is the most that some order keeps: its waves follow."
-            )
-        left = f"{format_share(error.best)} of the paths of {error.resource}"
-        message = f"no order keeps {format_share(keep)}: the change of {error.member} leaves {left}"
-        refusal = Diagnostic("FAB9121", Severity.ERROR, message, None, remedy)
-        possible = list_wave_notes("FAB9121", compute_waves(found, best or Fraction(0), most))
-        raise PushRefusedError.of([refusal, *possible]) from None
-
-
 def _shorten_names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
-def estimate_s(waves: Sequence[Wave], effects: Mapping[str, Effect], executor: Executor) -> tuple[float, str]:
-    """Seconds that the waves may take, and what the figure rests on.
-
-    Changes of a wave run `parallel` at a time; a disruptive one is committed three times and waits for traffic to
-    leave. Gates are counted as one look; they may take up to the settle time.
-    """
-    options = executor.options
-    seconds, count = executor.journal.commit_seconds()
-    basis = f"the median of {plural(count, 'change')} on record" if count else "an assumed 15 s for a change"
-    each = seconds or 15.0
-    total = 0.0
-    for wave in waves:
-        rounds = -(-len(wave.members) // options.parallel)
-        drains = any(effects[n].disruptive for n in wave.members if n in effects) and options.drain
-        total += rounds * each * (3 if drains else 1) + (options.drain_s if drains else 0) + rounds * 2
-    return total, basis

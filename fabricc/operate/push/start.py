@@ -18,15 +18,8 @@ from fabricc.operate.push.built_tree import PushRefusedError, prove_files
 from fabricc.operate.push.image_step import INSTALL
 from fabricc.operate.push.journal import SESSION, Journal, Run, State
 from fabricc.operate.push.ownership import hold_switches, new_session
-from fabricc.operate.push.run import (
-    Outcome,
-    Push,
-    describe_guard,
-    estimate_s,
-    plan_waves,
-    report_parted,
-    report_skipped,
-)
+from fabricc.operate.push.plan_waves import estimate_s, plan_waves
+from fabricc.operate.push.run import Outcome, Push, describe_guard, report_parted, report_skipped
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:

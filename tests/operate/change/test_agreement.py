@@ -27,7 +27,7 @@ from fabricc.operate.devices.secrets import secret_names_in
 from fabricc.operate.maintain.plan import Moment, assess_network
 from fabricc.operate.migrate.waves import order_networks
 from fabricc.operate.push.impact import assess_effect, find_text_changes
-from fabricc.operate.push.run import plan_waves
+from fabricc.operate.push.plan_waves import plan_waves
 from fabricc.operate.upgrade import Release, UpgradeRequest, prepare_upgrade
 from fabricc.operate.verify.drift import compare_drift
 from fabricc.operate.verify.run import ALL

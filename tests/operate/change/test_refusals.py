@@ -17,7 +17,8 @@ from fabricc.fabric.shape import TierName
 from fabricc.operate.change.order import compute_waves
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.run import plan_waves, report_parted
+from fabricc.operate.push.plan_waves import plan_waves
+from fabricc.operate.push.run import report_parted
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:

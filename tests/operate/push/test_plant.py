@@ -23,7 +23,7 @@ from fabricc.operate.change.order_text import describe_wave
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.run import plan_waves, require_partners
+from fabricc.operate.push.plan_waves import plan_waves, require_partners
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.report.failures import single_failures
 from tests.review.report.specs import CORES, MIXED_SPEEDS, front_of, lab_spec

@@ -25,7 +25,7 @@ from fabricc.operate.change.order_text import list_wave_notes
 from fabricc.operate.change.resources import Effect, build_capacity_model, find_largest_keep
 from fabricc.operate.devices.login import devices_by_name
 from fabricc.operate.push.built_tree import PushRefusedError
-from fabricc.operate.push.run import plan_waves
+from fabricc.operate.push.plan_waves import plan_waves
 from tests.effort import scale_examples
 from tests.fabric.capacity.test_capacity import fabric_of
 
