@@ -232,15 +232,19 @@ def test_a_fault_of_class_of_service_is_found_at_its_line(group: str, tmp_path: 
 
 
 def test_a_filter_that_leads_rdma_into_its_own_class_is_no_fault(tmp_path: Path) -> None:
-    """Whatever code point the class has: of two terms, the second one gets what the first one left."""
+    """Whatever code point the class has: of two terms, the second one gets what the first one left; ICMP is not RDMA."""
     term = "set firewall family inet filter MARK term"
+    policer = "set firewall policer P"
     text = JUNOS.replace("011010", "011000").replace(
         f"{term} A then accept",
+        f"{policer} if-exceeding bandwidth-limit 1m\n{policer} then discard\n"
+        f"{term} I from protocol icmp\n{term} I then policer P\n{term} I then accept\n"
         f"{term} A from protocol udp\n{term} A from destination-port 4791\n{term} A then dscp 24\n"
         f"{term} A then forwarding-class RDMA\n{term} A then accept\n{term} B then forwarding-class CNP",
     )
     device = collect_texts(tmp_path, {"lf1": {"juniper.conf": text}})["lf1"]
     statement = read_statement(device, Place(Tier.TOR), {})
+    assert "qos/setting[policed by filter MARK]" not in statement.rest
     assert "lossy filter" not in {each.group for each in run_switch_rules(statement, sessions_of(statement))}
 
 

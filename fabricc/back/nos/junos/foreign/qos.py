@@ -212,6 +212,8 @@ def _put_filters(document: Document, lossless: Mapping[str, Scope], points: Coll
             ports = {*map(str, term.table("destination-port"))}
             if "4791" not in ports and not set(matched) <= {"protocol"}:
                 continue
+            if (protocols := {*map(str, term.table("protocol"))}) and protocols.isdisjoint(_UDP):
+                continue
             for words, line in kept_statements(term, THEN):
                 word, _, value = words.partition(" ")
                 other = word == "dscp" and bool(points) and qos.parse_point(value) not in (None, *points)
@@ -223,6 +225,7 @@ def _put_filters(document: Document, lossless: Mapping[str, Scope], points: Coll
                 break
 
 
+_UDP = ("udp", "17")
 _POLICER = re.compile(r"policer (\S+) if-exceeding bandwidth-limit (\d+)([kmg])")
 _DISCARDS = re.compile(r"policer (\S+) then discard")
 _UNITS = {"k": 1, "m": 1000, "g": 1_000_000}
