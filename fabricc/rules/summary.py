@@ -106,6 +106,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     named = (service_defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
     whole = bool(services or statement.fars)  # a part of a file shows no others
     services += {found[0] for found in named if found and whole}
+    part = service_defaults.is_part_of_switch(statement.rest)
+    services = [*SERVICES] if part else services
     beside = [path for path in statement.rest if path.startswith((*BESIDE, NAMES))]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
@@ -156,7 +158,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         tuple(beside_limits), unresolved_hops(statement),
         segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
         routes_to_hosts(statement), _loopback_addresses(statement), system,
-        tuple([path for path in COMMON if _states(statement, path)]), alone, _tunnel_source(statement),
+        tuple([path for path in COMMON if part or _states(statement, path)]), alone, _tunnel_source(statement),
         tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
         tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
         () if statement.expected.planned else _host_addresses(statement),

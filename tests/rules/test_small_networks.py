@@ -8,9 +8,11 @@ import pytest
 
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Place, Tier, read_statement
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches
+from fabricc.rules.sessions import sessions_of
+from fabricc.rules.summary import SERVICES, summarize
 from tests.audit import ours
 from tests.audit.faults.fabric import audit_altered, build_texts
 from tests.rules.test_announcements import make_summary
@@ -156,6 +158,16 @@ def test_a_fault_of_one_switch_is_found_at_its_line(
     assert old in sound["left"]
     found = audit_texts({**sound, "left": sound["left"].replace(old, new, 1)})
     assert (code, line) in found, found
+
+
+def test_the_services_of_an_asic_are_those_of_its_switch() -> None:
+    tables = {
+        "DEVICE_METADATA": {"localhost": {"hostname": "one", "asic_name": "asic0"}},
+        "PORT": {"Ethernet0": {}},
+    }
+    device = ours.switch_device("one", "sonic", {"config_db.json": json.dumps(tables)})
+    statement = read_statement(device, Place(Tier.SPINE), {})
+    assert set(summarize(statement, sessions_of(statement)).services) == set(SERVICES)
 
 
 def test_a_switch_that_lost_bgp_is_found() -> None:

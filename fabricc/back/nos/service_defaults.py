@@ -16,6 +16,11 @@ def is_log_sender(system: str) -> bool:
     return system == "frr"
 
 
+def is_part_of_switch(facts: Mapping[str, Value]) -> bool:
+    """Return whether a file is of one ASIC of several: another file has the services of the switch (SONiC)."""
+    return "system/setting[asic_name]" in facts
+
+
 _OFF = {
     "platform/setting[no lldp run]": "true", "system/feature[lldp]": "off", "lldp/enabled": "false",
     "daemon[lldpd]/enabled": "no",
