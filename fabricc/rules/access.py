@@ -68,7 +68,9 @@ def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 OPEN, statement.device, paths, message, "open access", Severity.WARNING, remedy, word=word
             )
     for name in statement.facts_below("management/snmp/use-ip").values():
-        listed = statement.facts_below(f"management/access_list[{name}]/")
+        listed = statement.facts_below(f"management/access_list[{name}]/") or statement.facts_below(
+            f"access_list[{name}]/"
+        )
         at = next((each for each, text in listed.items() if accepts_everything([str(text)])), "")
         if at and statement.lines.get(at) not in seen:
             message = f"{statement.name} lets everyone reach SNMP, by {name}"

@@ -6,7 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import qos_defaults
-from fabricc.back.nos.control_plane import ARP, LLDP, OWN, filters_before_cpu, limits_before_cpu, policy_rules
+from fabricc.back.nos.control_plane import (
+    ARP,
+    LLDP,
+    OWN,
+    filters_before_cpu,
+    limits_before_cpu,
+    losing_policies,
+    policy_rules,
+)
 from fabricc.back.nos.packet_filters import (
     ALL_PORTS,
     ROUTED_BY,
@@ -366,6 +374,21 @@ def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
 def _policed_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report filters on links to switches by which a slow policer discards packets of RDMA, or of everyone."""
     links = _switch_links(statement)
+    if any(leaf.startswith("service_policy[") for leaf in statement.port_leaves):
+        for name, path in losing_policies(statement.rest):
+            hit = [
+                port for port in links
+                for leaf, value in statement.ports.get(port, {}).items()
+                if leaf.startswith("service_policy[") and value == name
+            ]  # fmt: skip
+            if hit:
+                message = (
+                    f"{statement.name} {join_words(hit, 2)}: the policy {name} drops RDMA, or most packets"
+                )
+                remedy = "Take the policy off links between switches."
+                yield finding_at(
+                    BLOCKED, statement.device, path, message, "policed link", Severity.WARNING, remedy
+                )
     for name, ports in _bound_filters(statement).items():
         path = qos_defaults.POLICED_FILTER.format(name)
         if path in statement.rest and (hit := [port for port in ports if port in links]):

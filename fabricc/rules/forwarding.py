@@ -15,7 +15,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier, session_path
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_in_block
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Key, Sessions, sessions_to_switches
@@ -62,7 +62,9 @@ def _does_not_route(statement: Statement, sessions: Sessions) -> Iterator[Findin
         remedy = "Enable routing for the family."
         kernel = next((path for path in statement.rest if path.startswith("kernel[")), "bgp/asn")
         paths = (kernel, "bgp/asn", "system/hostname")
-        yield finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
+        found = finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
+        line = line_in_block(statement.device, found, "routing", defaults.ROUTES)  # where it is commented out
+        yield found._replace(line=line or found.line)
 
 
 def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -214,7 +216,11 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
         )
         remedy = "Activate the address family on the session."
         paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
-        yield finding_at(IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy)
+        other = "ipv6" in str(sessions.stated[empty[0]].families).split(",") and ":" not in empty[0][1]
+        word = "address-family ipv6" if other else ""
+        yield finding_at(
+            IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy, word=word
+        )
 
 
 def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

@@ -145,7 +145,7 @@ def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"{statement.name} {join_words(bridged, 2)}: an address without effect, since the port bridges"
         )
         remedy = "Make it a routed port (`no switchport`), or remove the address."
-        paths = [f"{PORT}{bridged[0]}]/{leaf}" for leaf in _ADDRESSES]
+        paths = [f"{PORT}{bridged[0]}]/{leaf}" for leaf in (defaults.BRIDGED, *_ADDRESSES)]
         yield finding_at(IDLE, statement.device, paths, message, "bridged", Severity.WARNING, remedy)
 
 

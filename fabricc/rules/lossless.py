@@ -11,6 +11,7 @@ from fabricc.back.nos.qos_defaults import (
     class_of_unlisted,
     class_statement,
     drops_in_queue,
+    heading_of_queue,
     states_dropping,
     unmarks_queue,
 )
@@ -92,6 +93,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if others and not profiles:  # it marks another queue
             cause = _misplaced_marking(statement, ports[0], queue, others[0])
             paths = (cause, *own[:3], *dropping, f"{PORT}{ports[0]}]/{others[0]}", *own[3:])
+            word = heading_of_queue(statement.device.system) if "/queue[" in cause else ""
         if (
             queue in odd and own[len(early) + 1] not in statement.device.reading.lines
         ):  # PFC is of one priority too many
@@ -123,16 +125,21 @@ def _early_drops(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
 def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str) -> str:
     """Return the fact at fault where another queue than that of PFC marks: its marking, or the map of a class.
 
-    The map is at fault if no class leads to the queue that marks.
+    The map is at fault if no class leads to the queue that marks, and PFC if RDMA is in that queue.
     """
-    other = first_key(marked)
+    other, rdma = first_key(marked), traffic_classes.classes_of(statement).get(_RDMA)
+    if rdma is not None and other in map(str, traffic_classes.queues_of(statement, {_RDMA: rdma})):
+        return f"{PORT}{port}]/pfc"
     maps = {
         path: value
         for path, value in statement.facts_below("qos/traffic_class[").items()
         if path.endswith("]/queue")
     }
     if maps and not any(str(value) == other for value in maps.values()):
-        return next((path for path, value in maps.items() if value == queue), marked)
+        # a default has no line, and a class with the number of its queue is as usual
+        stated = (path for path in maps if path in statement.lines and first_key(path) != str(queue))
+        if found := next((path for path in stated if maps[path] == queue), ""):
+            return found
     return f"{PORT}{port}]/queue[{other}]/ecn"
 
 
@@ -250,7 +257,7 @@ def moved_point(
     mine = [dscp for dscp in classes if dscp >> 3 == priority and lines[dscp] is not None]
     lone = [dscp for dscp in mine if list(lines.values()).count(lines[dscp]) < _REST]
     odd = [dscp for dscp in lone if classes[dscp] != classes.get(0)]
-    for dscp in (*odd, *(lone if len(lone) < _BLOCK else ())):
+    for dscp in (*odd, *(lone if len(lone) <= _BLOCK else ())):
         alone = list(lines.values()).count(lines[dscp]) == 1
         return (f"qos/dscp[{dscp}]/traffic_class",), class_statement(classes[dscp]) if alone else ""
     return (), ""
@@ -268,6 +275,8 @@ def _usual_point(statement: Statement, classes: Mapping[int, int], priority: int
     return priority if any(classes.get(each) == each for each in others) else priority * _BLOCK + 2
 
 
+_RDMA = 26
+"""Code point of RoCEv2 in guides of all vendors."""
 _BLOCK = 8
 """Code points of one priority, by the default of NICs."""
 

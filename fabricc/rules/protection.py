@@ -317,6 +317,8 @@ _FEC_GBPS = 200
 _NO_FEC = ("off", "none", "disabled", "false")
 _WEAK_FEC = ("baser", "base-r", "fire-code", "fc", "fec74")
 """Spellings of the FEC of links up to 25 Gb/s a lane without PAM4 (IEEE 802.3 clause 74)."""
+_LEAST_GBPS, _MOST_GBPS = 10, 800
+"""Speeds of ports that state none: those between which RDMA is in use."""
 _HALF = 50
 """Percent of a link that a limit has to leave to RDMA."""
 _WEIGHTED = ("dwrr", "wrr")
@@ -365,7 +367,7 @@ def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
     unending: dict[tuple[int, int], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
         values = statement.ports[port]
-        speed = as_int(statement.of(port, "speed_gbps"))
+        speed = as_int(statement.of(port, "speed_gbps")) or _MOST_GBPS
         for queue in {queue_of(statement, each) for each in priorities}:
             size = as_int(values.get(f"queue[{queue}]/ecn_min_bytes"))
             percent = as_int(values.get(f"queue[{queue}]/ecn_min_fill_percent"))
@@ -400,7 +402,7 @@ def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     paths: dict[tuple[int | None, str], str] = {}
     storms: set[tuple[int | None, str]] = set()
     for port in lossless:
-        speed = as_int(statement.of(port, "speed_gbps"))
+        speed = as_int(statement.of(port, "speed_gbps")) or _LEAST_GBPS
         for leaf, value in statement.ports[port].items():
             limit = qos_defaults.rate_limit(leaf, value, speed)
             if limit and limit.percent < _HALF and (limit.queue is None or limit.queue in queues):

@@ -256,8 +256,6 @@ _PARTITIONS = (
 )
 _AT_THE_EGRESS = "pool/egress_lossless_percent"
 _TWENTIETH = 5
-_LEAST_ALPHA = -6
-"""A port with PFC may then hold 1/64 of the free buffer, less than a burst."""
 
 
 def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -272,7 +270,6 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     scarce = lossless is not None and lossless < _TENTH and bool(lossless or lossless_ports(statement))
     egress = as_int(statement.rest.get(_AT_THE_EGRESS))
     total = sum(filter(None, shares))
-    alphas = {as_int(values.get("headroom/dynamic_th")) for values in statement.ports.values()}
     odd = max(range(3), key=lambda at: shares[at] or 0) if total > _WHOLE else 1
     others = [as_int(statement.rest.get(path.replace("ingress", "egress"))) for path in _PARTITIONS]
     differing = [at for at in range(3) if others[at] is not None and others[at] != shares[at]]
@@ -287,8 +284,6 @@ def _odd_partitions(statement: Statement, _: Sessions) -> Iterator[Finding]:
         (total != _WHOLE, _PARTITIONS[odd], f"the partitions of the ingress have {total} % of it, not {_WHOLE} %"),
         (egress is not None and lossless is not None and egress < lossless, _AT_THE_EGRESS,
          f"lossless traffic has {egress} % of it at the egress and {lossless} % at the ingress, so that it drops"),
-        (any(each is not None and each <= _LEAST_ALPHA for each in alphas), "headroom/dynamic_th",
-         "a lossless queue may hold a small part of it, so that every burst pauses"),
     ):  # fmt: skip
         if wrong:
             path = next(

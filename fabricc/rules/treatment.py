@@ -112,13 +112,25 @@ def _reclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _tiny_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report queues with PFC that have no buffer of their own, or hardly any share of the free one."""
-    if not any(leaf.endswith(_TINY) for leaf in statement.port_leaves):
+    if not any(leaf.endswith((_TINY, _ALPHA)) for leaf in statement.port_leaves):
         return
     found: dict[str, list[str]] = {}
+    small: list[str] = []
     for port, priorities in traffic_classes.lossless_ports(statement).items():
         for queue in {traffic_classes.queue_of(statement, each) for each in priorities}:
             if (leaf := f"queue[{queue}]/{_TINY}") in statement.ports[port]:
                 found.setdefault(leaf, []).append(port)
+        alpha = as_int(statement.ports[port].get(_ALPHA))
+        if alpha is not None and alpha <= _LEAST_ALPHA:
+            small.append(port)
+    if small:
+        message = (
+            f"{statement.name} {join_words(small, 2)}: a lossless queue may hold a small part of the shared buffer, so "
+            "that every burst pauses"
+        )
+        remedy = "Let it hold more of the free buffer."
+        path = f"{PORT}{small[0]}]/{_ALPHA}"
+        yield finding_at(BUFFER, statement.device, path, message, "small part", Severity.WARNING, remedy)
     for leaf, ports in found.items():
         message = f"{statement.name} {join_words(ports, 2)}: PFC, and {statement.ports[ports[0]][leaf]} of its queue"
         path = f"{PORT}{ports[0]}]/{leaf}"
@@ -126,11 +138,65 @@ def _tiny_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(BUFFER, statement.device, path, message, "tiny buffer", Severity.WARNING, remedy)
 
 
-_TINY = "setting[tiny buffer]"
+_TINY, _ALPHA = "setting[tiny buffer]", "headroom/dynamic_th"
+_LEAST_ALPHA = -6
+"""A port with PFC may then hold 1/64 of the free buffer, less than a burst."""
 
 
 _CAPS = ("strict_percent", "shaping_percent", "setting[shape rate]")
 _WHOLE = 100
+
+
+def _moved_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that RDMA's usual code point is led out of a lossless class into which no line leads any other."""
+    mapped = traffic_classes.classes_of(statement)
+    lossless = {each for found in traffic_classes.lossless_ports(statement).values() for each in found}
+    groups = {traffic_classes.priority_group(statement, each) for each in lossless}
+    own = mapped.get(_RDMA)
+    if (
+        own is None
+        or _RDMA >> 3 not in lossless
+        or any(
+            traffic_classes.group_of(statement, each) in groups
+            for dscp, each in mapped.items()
+            if f"qos/dscp[{dscp}]/traffic_class" in statement.lines  # others are defaults
+        )
+    ):
+        return
+    path = f"qos/dscp[{_RDMA}]/traffic_class"
+    message = (
+        f"{statement.name}: DSCP {_RDMA}, RDMA's by default, is in class {own}, which has no PFC: RDMA drops"
+    )
+    remedy = "Map it to the class that has PFC."
+    yield finding_at(UNCLASSIFIED, statement.device, path, message, "moved RDMA", Severity.WARNING, remedy)
+
+
+_RDMA = 26
+"""Code point of RoCEv2 in guides of all vendors (AF31)."""
+
+
+def _stopped_pausing(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a statement by which no port pauses, and marking of RDMA's queue on a switch without any PFC."""
+    path = qos_defaults.stops_all_pausing(statement.rest)
+    if path and statement.fars:
+        message = f"{statement.name}: PFC is off on all ports: RDMA drops here"
+        remedy = "Remove the statement."
+        yield finding_at(HOP, statement.device, path, message, "PFC off", Severity.WARNING, remedy)
+    if statement.expected.planned or "pfc" in statement.port_leaves:
+        return
+    own = traffic_classes.classes_of(statement).get(_RDMA)
+    if own is None or own == traffic_classes.classes_of(statement).get(0):
+        return
+    (queue,) = traffic_classes.queues_of(statement, {_RDMA: own})
+    marking = [port for port in statement.fars if traffic_classes.marks_packets(statement, port, queue)]
+    if marking:
+        message = (
+            f"{statement.name} {join_words(marking, 2)}: RDMA (DSCP {_RDMA}) is in queue {queue}, which marks packets, "
+            "and no port has PFC: RDMA drops"
+        )
+        remedy = "Enable PFC for the priority of the class, or accept that RDMA sends again what is lost."
+        paths = [f"qos/dscp[{_RDMA}]/traffic_class", f"{PORT}{marking[0]}]/queue[{queue}]/ecn_min_bytes"]
+        yield finding_at(HOP, statement.device, paths, message, "no PFC", Severity.WARNING, remedy)
 
 
 def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -196,7 +262,7 @@ def _short_headroom(statement: Statement, _: Sessions) -> Iterator[Finding]:
         path = f"{PORT}{ports[0]}]/headroom/mru_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
     shared = as_int(statement.rest.get("pool/headroom_bytes"))
-    if shared and shared < largest:
+    if shared is not None and shared < largest:
         message = f"{statement.name}: all ports share {shared:,} bytes of headroom, one needs {largest:,}: RDMA drops"
         path = "pool/headroom_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
@@ -375,6 +441,8 @@ RULES = (
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_pauses, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _uncapped_queues, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _moved_rdma, shared=True),
+    SwitchRule(HOP, PFC, (Input.LINKS,), _stopped_pausing),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _reclassified, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _tiny_buffers, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),

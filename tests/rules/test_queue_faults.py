@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.statement import Place, Tier, read_statement
+from fabricc.facts.statement import End, LinkPeer, Place, Tier, read_statement
 from fabricc.rules import (
     access,
     harmful_settings,
@@ -217,12 +217,51 @@ JUNOS_CASES = {
 """Group of the finding -> words of Junos, and others that are a fault."""
 
 
-@pytest.mark.parametrize("group", JUNOS_CASES)
-def test_a_fault_of_class_of_service_is_found_at_its_line(group: str, tmp_path: Path) -> None:
-    text = JUNOS.replace(*JUNOS_CASES[group])
-    changed = {at for at, line in enumerate(text.split("\n"), 1) if line not in JUNOS}
-    device = collect_texts(tmp_path, {"lf1": {"juniper.conf": text}})["lf1"]
-    statement = read_statement(device, Place(Tier.TOR), {})
+EOS = """! device: lf1 (DCS-7060DX5-64S, EOS-4.32.1F)
+hostname lf1
+ip access-list AX
+   10 permit udp any any eq 4791
+class-map type pbr match-any CX
+   match ip access-group AX
+interface Ethernet1
+   no switchport
+   ip address 10.0.0.1/31
+   service-policy type pbr input PB
+   qos trust dscp
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+   priority-flow-control pause watchdog
+   uc-tx-queue 3
+      random-detect ecn minimum-threshold 500 kbytes maximum-threshold 1500 kbytes max-mark-probability 20
+qos map dscp 26 to traffic-class 3
+ip routing
+router bgp 65001
+   maximum-paths 4
+   neighbor 10.0.0.0 remote-as 65000
+"""
+EOS_CASES = {
+    "moved RDMA": ("dscp 26 to traffic-class 3", "dscp 26 to traffic-class 1"),
+    "PFC off": ("ip routing", "priority-flow-control all off\nip routing"),
+    "no PFC": ("   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n", ""),
+    "no ECN": ("   uc-tx-queue 3\n", "   uc-tx-queue 5\n"),
+    "no effect: PFC of Ethernet1": ("priority 3 no-drop", "priority 3 drop"),
+    "policed link": ("ip routing", "policy-map type pbr PB\n   10 class CX\n      drop\nip routing"),
+    "rate limit": ("   uc-tx-queue 3\n", "   uc-tx-queue 3\n      shape rate 1000\n"),
+}  # fmt: skip
+CASES_OF = {"juniper.conf": (JUNOS, JUNOS_CASES), "running-config.cfg": (EOS, EOS_CASES)}
+
+
+@pytest.mark.parametrize(
+    ("file", "group"), [(file, each) for file, (_, cases) in CASES_OF.items() for each in cases]
+)
+def test_a_fault_of_class_of_service_is_found_at_its_line(file: str, group: str, tmp_path: Path) -> None:
+    sound, cases = CASES_OF[file]
+    text = sound.replace(*cases[group])
+    changed = {at for at, line in enumerate(text.split("\n"), 1) if line not in sound.split("\n")}
+    changed |= {text[: text.index("qos map")].count("\n") + 1} if group == "no PFC" else set()
+    device = collect_texts(tmp_path, {"lf1": {file: text}})["lf1"]
+    fars = {"Ethernet1": LinkPeer(End("sp1", "Ethernet1"), Tier.SPINE, known=True)}
+    statement = read_statement(device, Place(Tier.TOR), fars)
     found = [
         each
         for each in run_switch_rules(statement, sessions_of(statement))

@@ -189,6 +189,34 @@ def _matched_services(facts: Mapping[str, Value], name: str) -> set[str]:
     return {service for service, at in dropped_services(opposite, "nxos") if at >= 0}
 
 
+_LOSING = re.compile(r"qos/setting\[policy-map (\S+) class (\S+) (?:drop|police (?:cir|rate))\]")
+_POLICED = re.compile(r"(\d+) ?([kmg]?)bps\b.*")
+_KBPS = {"": 0.001, "k": 1, "m": 1000, "g": 1_000_000}
+_SLOW_KBPS = 500_000
+"""Half of the slowest port of a data center."""
+_MATCHED = re.compile(r"ip access-group (?:name )?(\S+)")
+_OF_ROCE = re.compile(r"\b4791\b|permit (?:ip|udp) any any$")
+
+
+def losing_policies(facts: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """Yield the name of a policy map, and the path of a fact by which it drops RDMA or most packets (EOS)."""
+    for path, value in (
+        facts.items() if any(path.startswith("qos/setting[policy-map ") for path in facts) else ()
+    ):
+        if not (match := _LOSING.fullmatch(path)):
+            continue
+        rate = _POLICED.fullmatch(str(value))
+        if "police" in path and not (rate and int(rate[1]) * _KBPS[rate[2]] < _SLOW_KBPS):
+            continue
+        about = _MATCHED.fullmatch(str(facts.get(f"qos/setting[class-map {match[2]} match]")))
+        listed = f"access_list[{about[1]}]/" if about else ""
+        if match[2] == "class-default" or (
+            listed
+            and any(each.startswith(listed) and _OF_ROCE.search(str(text)) for each, text in facts.items())
+        ):
+            yield match[1], path
+
+
 _POLICY_START = "routing/setting[traffic-policies traffic-policy "
 _POLICY_MATCH = re.compile(r"match (\S+) ipv4(?: (.+))?")
 _PROTOCOL = re.compile(r"protocol (\S+)(?: destination port (\S+))?")

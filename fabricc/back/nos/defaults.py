@@ -306,6 +306,12 @@ def is_whole(facts: Collection[str]) -> bool:
     return "platform/routing_agents" in facts or users
 
 
+ROUTES = re.compile(r"^\s*[!#]+ *(?:no )?(?:ip routing|(?:no )?ip forwarding)\s*$")
+"""A comment that was a line by which a switch routes."""
+BRIDGED = "setting[switchport]"
+"""Leaf of a port with an address that a line turns into a bridged one (EOS, `switchport`)."""
+
+
 def may_route_by_default(system: str, facts: Collection[str]) -> bool:
     """Return whether a system may route IPv4; EOS does after `ip routing` (user manual, "IPv4").
 

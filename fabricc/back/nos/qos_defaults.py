@@ -53,6 +53,17 @@ UNUSED_PAUSES = "qos/setting[unused PFC of "
 """Beginning of a fact about a profile of PFC that no port refers to (Junos, `congestion-notification-profile`)."""
 
 
+def heading_of_queue(system: str) -> str:
+    """Return the word by which the lines about a queue begin, where a block of its own has them."""
+    return "uc-tx-queue" if system == "eos" else ""
+
+
+def stops_all_pausing(facts: Mapping[str, object]) -> str:
+    """Return the path of a fact by which no port pauses, "" without one (EOS, `priority-flow-control all off`)."""
+    path = "qos/setting[priority-flow-control]"
+    return path if facts.get(path) == "all off" else ""
+
+
 LOSSY_FILTER = "qos/setting[lossy by filter {}]"
 """A fact about a filter that leads RDMA into another class (Junos, `then forwarding-class`)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.defaults import BRIDGED
 from fabricc.back.nos.eos import evpn, qos, qos_rows, words
 from fabricc.back.nos.eos.foreign import interfaces as others
 from fabricc.back.nos.eos.foreign import qos as foreign_qos
@@ -209,7 +210,17 @@ ROWS: Sequence[Row] = (
     Silent("transceiver qsfp default-mode 4x10G"),
 )  # fmt: skip
 _KEPT = frozenset(
-    {"qos_profile", "mmu_profile", "policy", "vrf", "link_local", "ecn_count", "access", *qos_rows.OF_PORTS}
+    {
+        "qos_profile",
+        "mmu_profile",
+        "policy",
+        "vrf",
+        "link_local",
+        "ecn_count",
+        "access",
+        "bridged",
+        *qos_rows.OF_PORTS,
+    }
 )
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
@@ -277,6 +288,8 @@ def finish(document: Document) -> None:
                 path = paths[leaf]
                 facts[path] = value
                 lines[path] = (file, line)
+        if "bridged" in values and "ipv4" in values and "routed" not in values:
+            document.put(paths[BRIDGED], *values["bridged"])
         if "mtu" not in values or "link_local" in values:
             _put_addressed(document, port, paths, block)
         profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])

@@ -165,7 +165,8 @@ def put_lost_pausing(document: Document, port: str, block: Scope, profile: Value
                 f"unread[no-drop priorities of {name}]", "`priority-flow-control on` is missing", line
             )
         elif is_pausing(part) and not paused and not other.table("no_drop"):
-            line = max([part.values["pfc"][1], *(line for _, line in part.table("not paused").values())])
+            others = (*part.table("not paused").values(), *part.table("drop").values())
+            line = max(line for _, line in others or [part.values["pfc"]])
             document.put(f"unread[PFC of {name}]", "no priority is `no-drop`", line)
 
 

@@ -364,6 +364,7 @@ ROWS: Sequence[Row] = (
     Fact("snmp-server contact <rest>", "management/snmp/contact"),
     Fact("snmp-server location <rest>", "management/snmp/location"),
     Fact("snmp-server community <word> ro", "management/snmp/secret"),
+    Fact("snmp-server community <word> <ro|rw> <word>", "management/snmp/use-ip", lambda _name, _right, listed: listed),
     Fact("snmp-server view <word> <word> <included|excluded>", "management/snmp_view[{0}]", "{1} {2}"),
     Fact("snmp-server group <word> v3 <rest>", "management/snmp_group[{0}]"),
     Fact("snmp-server user <word> <word> v3 [localized <word>] auth <word> <word> priv <word> <word>",

@@ -172,7 +172,7 @@ _PROCESS_OFF = (
     "ucmp <rest>", "router-id", "graceful-restart-helper", "bgp next-hop-unchanged", "bgp always-compare-med",
     "bgp enforce-first-as", "bgp advertise-inactive", "bgp cluster-id", "bgp redistribute-internal",
     "bgp log-neighbor-changes", "shutdown", "graceful-restart", "redistribute <rest>", "network <rest>",
-    "next-hop <rest>", "timers bgp", "maximum-paths", "distance <rest>", "rib <rest>", "update wait-for-convergence",
+    "next-hop <rest>", "timers bgp", "distance <rest>", "rib <rest>", "update wait-for-convergence",
     "update wait-install", "host-flap detection",
 )  # fmt: skip
 _OTHER_FAMILIES = (
@@ -218,6 +218,7 @@ def process_rows(at: str, outer: int) -> tuple[Row, ...]:
             for end in ("", " remote-as <asn>", " peer-filter <word>")
         ),
         Fact("maximum-paths <integer>", f"{at}bgp/maximum_paths"),
+        Fact("(no|default) maximum-paths [<rest>]", f"{at}bgp/maximum_paths", lambda *_: 1),
         Fact("maximum-paths ibgp <integer>", f"{at}bgp/multipath_ibgp"),
         Silent("bgp client-to-client reflection"),
         *setting_rows(f"{at}bgp/setting", outer, _PROCESS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.words import default_rows, setting_rows, stored_rows
-from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, StoredValue, Topic
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, StoredValue, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def _port_mode(mode: str) -> Mapping[str, Value | None] | None:
 
 
 PORT_ROWS: Sequence[Row] = (
-    Silent("switchport"),
+    Keep("[default] switchport", "bridged", "true"),
     Keep("switchport mode <word>", _port_mode),
     Keep("switchport mode trunk phone", {"switchport": "trunk", "setting[switchport mode trunk phone]": "true"}),
     Keep("switchport trunk native vlan <integer>", "native_vlan"),
