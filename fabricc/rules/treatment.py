@@ -262,7 +262,8 @@ def _short_headroom(statement: Statement, _: Sessions) -> Iterator[Finding]:
         path = f"{PORT}{ports[0]}]/headroom/mru_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
     shared = as_int(statement.rest.get("pool/headroom_bytes"))
-    if shared is not None and shared < largest:
+    limited = shared or (shared == 0 and qos_defaults.has_headroom_pool(statement.device.system))
+    if shared is not None and limited and shared < largest:
         message = f"{statement.name}: all ports share {shared:,} bytes of headroom, one needs {largest:,}: RDMA drops"
         path = "pool/headroom_bytes"
         yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)

@@ -53,6 +53,11 @@ UNUSED_PAUSES = "qos/setting[unused PFC of "
 """Beginning of a fact about a profile of PFC that no port refers to (Junos, `congestion-notification-profile`)."""
 
 
+def has_headroom_pool(system: str) -> bool:
+    """Return whether ports of a system share all headroom, so that a pool of 0 is none (EOS, not SONiC)."""
+    return system == "eos"
+
+
 def heading_of_queue(system: str) -> str:
     """Return the word by which the lines about a queue begin, where a block of its own has them."""
     return "uc-tx-queue" if system == "eos" else ""
