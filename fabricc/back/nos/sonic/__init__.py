@@ -93,6 +93,8 @@ class Sonic:
         document = _read_tables(files[config_db.FILE], reading) if config_db.FILE in files else None
         if FRR_FILE in files:
             bgp.read_routing(files[FRR_FILE], reading)
+        if document and FRR_FILE not in files:
+            frr_tables.state_unread(document)
         if document:
             config_db.state_lldp(document.text, reading)
             if FRR_FILE in files:

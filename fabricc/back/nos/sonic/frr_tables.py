@@ -162,7 +162,7 @@ _TABLES = tuple(row.pattern for row in ROWS)
 def finish(document: Document) -> None:
     """State the facts of the tables, unless the device routes by a separate file."""
     metadata = rows_of(document, "DEVICE_METADATA").get("localhost")
-    if metadata and value_of(metadata, "docker_routing_config_mode").startswith("split"):
+    if metadata and value_of(metadata, _MODE).startswith("split"):
         for name in _TABLES:
             for key, row in rows_of(document, name).items():
                 report_strange(document, row.line, f"{name}|{key}: frr.conf is the device's own")
@@ -178,6 +178,21 @@ def finish(document: Document) -> None:
     _finish_sessions(document)
     _finish_policy(document)
     _finish_ospf(document)
+
+
+def state_unread(document: Document) -> None:
+    """State that nothing reads the neighbors, where the device's own `frr.conf` counts and there is none."""
+    metadata, neighbors = (
+        rows_of(document, "DEVICE_METADATA").get("localhost"),
+        rows_of(document, "BGP_NEIGHBOR"),
+    )
+    mode = value_of(metadata, _MODE) if metadata else ""
+    if metadata and mode.startswith("split") and any("asn" in row.values for row in neighbors.values()):
+        why = f"{_MODE} is {mode}, so FRR reads frr.conf alone"
+        document.put("unread[BGP_NEIGHBOR]", why, metadata.values[_MODE][1])
+
+
+_MODE = "docker_routing_config_mode"
 
 
 def _vrf_prefix(vrf: str) -> str:
@@ -334,8 +349,13 @@ def _family_facts(by_family: Mapping[str, Mapping[str, StoredValue]]) -> Iterato
         for name, stored in by_family.items()
         if str(stored.get("admin_status", ("true",))[0]).lower() in ("true", "up")
     }
-    if active:
-        yield "families", ",".join(active), 0
+    off = [
+        stored["admin_status"][1]
+        for name, stored in by_family.items()
+        if _FAMILIES.get(name, name) not in active
+    ]
+    if by_family:
+        yield "families", ",".join(active), off[0] if off else 0
     leaves: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for family, stored in active.items():
         for field, leaf in _FAMILY_JOINT.items():

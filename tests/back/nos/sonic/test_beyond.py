@@ -158,7 +158,9 @@ def test_tables_that_bgpcfgd_reads_are_facts_unless_frr_conf_is_the_device_s_own
     assert facts["bgp/listen[192.168.0.0/21]"] == "VAC"
     assert facts["bgp/listen[192.168.0.0/21]/setting[import]"] == "FROM_BGP_SPEAKER"
     tables["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] = "split"
-    assert not [path for path in SONIC.read({FILE: json.dumps(tables)}).facts if "neighbor" in path]
+    facts = SONIC.read({FILE: json.dumps(tables)}).facts
+    assert not [path for path in facts if "neighbor" in path]
+    assert facts["unread[BGP_NEIGHBOR]"].startswith("docker_routing_config_mode is split")
 
 
 def test_the_evpn_of_a_vrf_is_read_from_tables() -> None:
