@@ -379,6 +379,18 @@ def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
     return (f"{host} {rail.rstrip('0123456789')}", statement.of(port, "speed_gbps")) if named else ("", None)
 
 
+def _one_way_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports that pause and do not honor pauses, or the reverse: packets are lost at one of the ends."""
+    ports = [port for port, values in statement.ports.items() if _ONE_WAY in values]
+    if _ONE_WAY in statement.port_leaves and ports:
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: PFC in one direction alone: RDMA drops at one end"
+        )
+        remedy, path = "Enable sending and receiving of pauses.", f"{PORT}{ports[0]}]/{_ONE_WAY}"
+        yield finding_at(HOP, statement.device, path, message, "one way", Severity.WARNING, remedy)
+
+
+_ONE_WAY = "qos_setting[pfc one way]"
 _LONGEST = 10_000_000
 """Bytes of headroom of one port that no buffer on the chip of a switch has room for."""
 _IN_FIBER = 10
@@ -450,5 +462,6 @@ RULES = (
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _absurd_cables, shared=True),
     SwitchRule(SLOW, ECN, (), _reversed_marking, shared=True),
+    SwitchRule(HOP, PFC, (), _one_way_pauses, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
 )

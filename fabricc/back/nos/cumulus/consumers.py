@@ -130,16 +130,22 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
                 if child.key
             ):
                 continue
-            keys = {child.key[0] for child in node.children or () if child.key}
-            if need.beside and keys <= need.beside:
+            keys = [(child.key[0], child.line) for child in node.children or () if child.key]
+            idle = [line for key, line in keys if key not in need.beside]
+            if need.beside and not idle:
                 continue
             if not tree.holds(need, names):
                 left = iter(names)
                 path = "/".join(next(left) if key == ANY else key for key in need.top.split("/"))
                 contrary = next(tree.find_nodes(need.unless, names), None) if need.unless else None
-                yield path, contrary[1].line if contrary else node.line, need.otherwise
+                line = contrary[1].line if contrary else node.line
+                yield path, idle[0] if need.beside and len(idle) <= _FEW else line, need.otherwise
     yield from _unused_profiles(tree)
     yield from _unusable_lists(tree)
+
+
+_FEW = 2
+"""Statements beside a requirement that are the odd ones; of more, what they contradict is."""
 
 
 def _unusable_lists(tree: _Tree) -> Iterator[tuple[str, int, str]]:

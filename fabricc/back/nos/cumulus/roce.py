@@ -219,15 +219,17 @@ def _marking_facts(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int
     stored = {word: at for (queue, word), at in switch.marking.items() if queue == str(ROCE)}
     if stored.get("ecn", ("", 0))[0] == "disable":
         return
+    if stored.get("red", ("", 0))[0] == "enable":
+        yield f"queue[{ROCE}]/lossy_buffer", "with RED", stored["red"][1]
     for word, (leaf, value) in MARKING.items():
         yield f"queue[{ROCE}]/{leaf}", *_number_or_default(stored.get(word), (value, line))
 
 
 def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:
     """Yield leaf, value and line of PFC on every port; a single direction is stated as such."""
-    one_way = any(switch.pfc.get(way, ("", 0))[0] == "disable" for way in ("rx", "tx"))
-    leaf = "qos_setting[pfc one way]" if one_way else "pfc"
-    yield leaf, ",".join(sorted(priorities)), min(priorities.values())
+    off = [at for way in ("rx", "tx") for value, at in (switch.pfc.get(way, ("", 0)),) if value == "disable"]
+    leaf = "qos_setting[pfc one way]" if off else "pfc"
+    yield leaf, ",".join(sorted(priorities)), off[0] if off else min(priorities.values())
     stated = switch.pfc.get("cable-length", switch.pfc.get("roce cable-length"))
     yield "headroom/cable_m", *_number_or_default(stated, (CABLE_M, line))
 
