@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, service_defaults
 from fabricc.back.nos.harmful_settings import guard_of_port_alone
-from fabricc.back.nos.management import leads_to_management, services_of_fabric, services_without_list
+from fabricc.back.nos.management import services_of_fabric, services_without_list
 from fabricc.back.nos.packet_filters import accepts_everything
 from fabricc.back.nos.ports import PortKind
 from fabricc.back.nos.unread_lines import undefined_list
@@ -147,10 +147,12 @@ def _unsafe_finding(statement: Statement, path: str, message: str, group: str, r
 def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
     path = "management/isolated"
-    joined = "management/address" in statement.rest or any(
-        map(leads_to_management, statement.facts_below("static_route[").values())
-    )
-    if statement.rest.get(path) == "false" and joined and statement.fars:
+    stated = ("management/address", "platform/management_instance")  # Junos has a port without a statement
+    if (
+        statement.rest.get(path) == "false"
+        and any(each in statement.rest for each in stated)
+        and statement.fars
+    ):
         message = (
             f"{statement.name} routes between the fabric and the management network: any host reaches it"
         )

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.unread_lines import lost_activation
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.paths import last_key, last_leaf, list_leaf
 from fabricc.proof.compare import Finding
@@ -173,18 +174,35 @@ def _line_beginning(text: str) -> tuple[str, ...]:
     return tuple(words[: min(2, max(1, len(words) - 1))])
 
 
-def line_in_block(device: Device, found: Finding, name: str, words: re.Pattern[str]) -> int:
-    """Return the line with some words in the block of a finding, or with a name and the words; 0 without one."""
+def line_in_block(device: Device, found: Finding, words: re.Pattern[str], name: str = "") -> Finding:
+    """Return a finding at the line with some words in its block, or else with a name and the words, if there is one.
+
+    That is the line by which the fault came about: one that is commented out, or misspelled.
+    """
     file = next((each for each, path in device.paths.items() if path == found.file), found.file)
     lines = _text_lines(device.files.get(file, ""))
-    depth = _depth_of(lines[found.line - 1]) if 0 < found.line <= len(lines) else 0
-    for at, text in enumerate(lines[found.line :], found.line + 1):
-        if text.strip() and _depth_of(text) <= depth:
+    if not 0 < found.line <= len(lines):
+        return found
+    depth, start = _depth_of(lines[found.line - 1]), found.line
+    if not name and depth and not lines[start - 1].rstrip().endswith("{"):  # inside of the block
+        start = next((at for at in range(start - 1, 0, -1) if _depth_of(lines[at - 1]) < depth), start)
+        depth = _depth_of(lines[start - 1])
+    for at, text in enumerate(lines[start:], start + 1):
+        if text.strip() and _depth_of(text) <= depth and text.strip()[0] not in "!#":
             break
         if words.search(text):
-            return at
+            return found._replace(line=at)
     own = re.compile(rf"(?<![\w.:]){re.escape(name)}(?![\w.:])")
-    return next((at for at, text in enumerate(lines, 1) if own.search(text) and words.search(text)), 0)
+    at = next((at for at, text in enumerate(lines, 1) if name and own.search(text) and words.search(text)), 0)
+    return found._replace(line=at or found.line)
+
+
+def at_lost_activation(device: Device, found: Finding, neighbor: str, family: str) -> Finding:
+    """Return a finding at the line that takes a family from a session or its group, if there is one."""
+    for file, path in device.paths.items():
+        if path == found.file and (at := lost_activation(device.files.get(file, ""), neighbor, family)):
+            return found._replace(line=at)
+    return found
 
 
 def _depth_of(text: str) -> int:

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier, session_path
-from fabricc.rules.findings import finding_at, line_in_block
+from fabricc.rules.findings import at_lost_activation, finding_at, line_in_block
 from fabricc.rules.links import DIFFER
 from fabricc.rules.rule import BGP, INTERFACES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import UPPER, Key, Sessions, sessions_to_switches
@@ -63,8 +63,7 @@ def _does_not_route(statement: Statement, sessions: Sessions) -> Iterator[Findin
         kernel = next((path for path in statement.rest if path.startswith("kernel[")), "bgp/asn")
         paths = (kernel, "bgp/asn", "system/hostname")
         found = finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
-        line = line_in_block(statement.device, found, "routing", defaults.ROUTES)  # where it is commented out
-        yield found._replace(line=line or found.line)
+        yield line_in_block(statement.device, found, defaults.ROUTES, "routing")
 
 
 def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -243,9 +242,11 @@ def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Find
         )
         remedy = "Activate the address family on the session."
         paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
-        yield finding_at(
+        found = finding_at(
             IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy, word=word
         )
+        other = at_lost_activation(statement.device, found, empty[0][1], "evpn")
+        yield other if other != found else at_lost_activation(statement.device, found, empty[0][1], "ipv4")
 
 
 def leads_to_switch(statement: Statement, port: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings, qos_defaults
 from fabricc.back.nos.ports import PortKind, lists_every_port, misspelled_kind
+from fabricc.back.nos.unread_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -16,7 +17,7 @@ from fabricc.proof.invariants.view import as_int
 from fabricc.rules.access import UNDEFINED
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.consensus import is_overwhelming
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_in_block
 from fabricc.rules.forwarding import IDLE
 from fabricc.rules.incomplete import MANY_PARTS, count_parts
 from fabricc.rules.rule import ADDRESSES, INTERFACES, Input, SwitchRule
@@ -117,7 +118,8 @@ def _bare_finding(statement: Statement, bare: list[str], what: str) -> Finding:
     message = f"{statement.name} {join_words(bare, 2)}: {what}, but no address: it routes nothing"
     remedy = "Give the port its address, or shut it."
     paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("ipv4", "mtu", "description")]
-    return finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
+    found = finding_at(IDLE, statement.device, paths, message, "no address", Severity.WARNING, remedy)
+    return line_in_block(statement.device, found, NAMES_ADDRESS)
 
 
 def _shut_hosts(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

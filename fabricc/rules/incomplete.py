@@ -62,10 +62,7 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         found = finding_at(
             IDLE, statement.device, paths, message, "no remote AS", Severity.WARNING, remedy, word=word
         )
-        line = line_in_block(
-            statement.device, found, word, NAMES_AS
-        )  # where it is commented out or misspelled
-        yield found._replace(line=line or found.line)
+        yield line_in_block(statement.device, found, NAMES_AS, word)
     alone = [
         key
         for key, session in sessions.stated.items()

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import certain_default_mtu, negotiates, ospf_defaults
 from fabricc.back.nos.harmful_settings import guard_of, states_guards
+from fabricc.back.nos.unread_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT, SharedTable
 from fabricc.facts.statement import Device, End, Kind, Statement, Tier
 from fabricc.proof.invariants.view import as_int, parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
-from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
+from fabricc.rules.findings import finding_at, line_in_block, line_of, nearest_shared_fact
 from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.records import COMPARED, LEFT_OPEN, EndValues, Votes
 
@@ -439,7 +440,8 @@ def _bare_end(bare: Side, other: Side) -> Finding:
     )
     remedy = "Give both ends of the link addresses of one subnet."
     paths = (bare.path("routed"), bare.path("description"))
-    return finding_at(ADDRESSES, bare.device, paths, message, "link addresses", Severity.WARNING, remedy)
+    found = finding_at(ADDRESSES, bare.device, paths, message, "link addresses", Severity.WARNING, remedy)
+    return line_in_block(bare.device, found, NAMES_ADDRESS)
 
 
 def _check_subnets(a: Side, b: Side) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.unread_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, scope_of, session_path
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, line_in_block
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.rule import ADDRESSES, Input, SwitchRule
 from fabricc.rules.sessions import Key, Sessions, external_sessions, is_address
@@ -84,9 +85,11 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
         paths = [*paths, *port_paths] if known else [*port_paths, *paths]
         word = keys[0][1] if paths[0] not in port_paths else ""
         remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
-        yield finding_at(
+        found = finding_at(
             OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy, word=word
         )
+        unaddressed = bare and not moved
+        yield line_in_block(statement.device, found, NAMES_ADDRESS) if unaddressed else found
 
 
 def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from fabricc.base.values import dataclass
 from fabricc.facts.paths import path_pattern
 from fabricc.facts.statement import Device, End, LinkPeer, scope_of, session_path
 from fabricc.proof.invariants.view import as_int
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import at_lost_activation, finding_at
 from fabricc.rules.sessions import (
     ONE_HOP,
     Key,
@@ -423,7 +423,8 @@ def _differences(
         extra = f"evpn/neighbor[{place.key[1]}]/next_hop" if more == "evpn" else ""
         paths = [extra, *(session_path(place.key, leaf) for leaf in ("families", "remote_asn"))]
         message, group = f"{_peer_name(place)}: {text}", "session families"
-        yield finding_at(SESSION, devices[place.device], paths, message, group, Severity.WARNING, _ALIKE)
+        found = finding_at(SESSION, devices[place.device], paths, message, group, Severity.WARNING, _ALIKE)
+        yield at_lost_activation(devices[place.device], found, place.key[1], more)
     for has, name, stated, group in (
         (mine.password, "password", ("secret", "password"), "password"),
         (mine.ttl, "ttl", ONE_HOP, "TTL security"),

@@ -184,9 +184,15 @@ def _stopped_pausing(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(HOP, statement.device, path, message, "PFC off", Severity.WARNING, remedy)
     if statement.expected.planned or "pfc" in statement.port_leaves:
         return
-    own = traffic_classes.classes_of(statement).get(_RDMA)
-    if own is None or own == traffic_classes.classes_of(statement).get(0):
-        return
+    mapped = traffic_classes.classes_of(statement)
+    own = mapped.get(_RDMA)
+    alike = [
+        dscp
+        for dscp, each in mapped.items()
+        if each == own and f"qos/dscp[{dscp}]/traffic_class" in statement.lines
+    ]
+    if own is None or own == mapped.get(0) or not alike or any(dscp >> 3 != _RDMA >> 3 for dscp in alike):
+        return  # a class of several kinds of traffic is for TCP
     (queue,) = traffic_classes.queues_of(statement, {_RDMA: own})
     marking = [port for port in statement.fars if traffic_classes.marks_packets(statement, port, queue)]
     if marking:

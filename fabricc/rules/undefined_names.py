@@ -203,6 +203,7 @@ def _find_undefined(
         for leaf, kind in _PORTS.items():
             if (named := values.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
+    defined["access_list"] |= defined["filter"]  # those of Junos in front of the CPU
     missing = [(kind, name, paths) for (kind, name), paths in uses.items() if name not in defined[kind]]
     unused = {kind: [each for each in names if (kind, each) not in uses] for kind, names in defined.items()}
     known = [each for each in uses if each[1] in defined[each[0]]]

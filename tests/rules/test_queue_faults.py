@@ -247,6 +247,8 @@ EOS_CASES = {
     "no ECN": ("   uc-tx-queue 3\n", "   uc-tx-queue 5\n"),
     "no effect: PFC of Ethernet1": ("priority 3 no-drop", "priority 3 drop"),
     "policed link": ("ip routing", "policy-map type pbr PB\n   10 class CX\n      drop\nip routing"),
+    "neighbor off link": ("   ip address 10.0.0.1/31\n", "   description to sp1\n   ! ip address 10.0.0.1/31\n"),
+    "no remote AS": ("   neighbor 10.0.0.0 remote-as", "   neighbor 10.0.0.0 description sp1\n   ! neighbor 10.0.0.0 remote-as"),
     "rate limit": ("   uc-tx-queue 3\n", "   uc-tx-queue 3\n      shape rate 1000\n"),
 }  # fmt: skip
 CASES_OF = {"juniper.conf": (JUNOS, JUNOS_CASES), "running-config.cfg": (EOS, EOS_CASES)}

@@ -233,7 +233,7 @@ def _negated_command(text: str) -> str:
     return " ".join(_block_name(command).split()) if word in _NEGATIONS else ""
 
 
-_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options(?: \S+ \S+)?")
+_DEFINITION = re.compile(r"firewall(?: family \S+)?(?: filter \S+)?|policy-options \S+ \S+")
 _SESSIONS = re.compile(r"protocols bgp(?: group \S+)?(?: neighbor (\S+))?(?: (?:peer-as|type) \S+)?")
 _GROUP_OF_SESSIONS = re.compile(r"protocols bgp group \S+")
 _PORT_STATEMENT = re.compile(

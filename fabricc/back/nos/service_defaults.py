@@ -157,7 +157,8 @@ class UnsafeLine(NamedTuple):
 _UNSAFE_LINES = (
     (re.compile(r"snmp\S*\b.*\bcommunity \"?(public|private)\b.*"), "answers SNMP with the community {0}",
      "SNMP community"),
-    (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW|snmp community \S+ authorization read-write"),
+    (re.compile(r"SNMP_COMMUNITY\|.* TYPE: RW|snmp community \S+ authorization read-write"
+                r"|snmp-server community \S+ rw.*"),
      "lets whoever has an SNMP community change settings", "SNMP community"),
     (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http(?: .*)?"
                 r"|system services (?:rest http|xnm-clear-text)(?: .*)?"),

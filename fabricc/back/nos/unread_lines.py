@@ -28,6 +28,24 @@ NAMES_AS = re.compile(r"\b(?:peer|remote|neighbor)[-_]?as\b", re.IGNORECASE)
 """A line about the AS number of a neighbor, in the words of any system."""
 
 
+NAMES_ADDRESS = re.compile(r"(?<![\w-])addre?s{0,2}\b(?! virtual)", re.IGNORECASE)
+"""A line about an address of a port, also one that is commented out or misspelled."""
+_FAMILY = re.compile(r"\s*address-family (\S+)")
+_LOST = re.compile(r"\s*(?:[!#]+\s*|no )neighbor (\S+) activate\s*")
+
+
+def lost_activation(text: str, neighbor: str, family: str) -> int:
+    """Return the line by which a session or its group does not carry a family, or a comment that did; 0 without one."""
+    groups = re.findall(rf"^\s*neighbor {re.escape(neighbor)} peer[ -]group (\S+)", text, re.MULTILINE)
+    inside, names = "", {neighbor, *groups}
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _FAMILY.match(line):
+            inside = match[1]
+        elif inside == family and (match := _LOST.fullmatch(line)) and match[1] in names:
+            return number
+    return 0
+
+
 def allows_on_link(text: str) -> bool:
     """Return whether a line states that next hops of a route need not be in a subnet of the port."""
     return _ON_LINK.search(text) is not None

@@ -193,7 +193,7 @@ COMMON: Sequence[Row] = (
                   "protocol-instance-name rfc8950-compliant route-age-bgp-view source-packet-routing"),
         Block("neighbor <word>", "neighbor", _NEIGHBOR),
         Block("group <word>", "group", (
-            Keep("type <word>", "type"),
+            Keep("type <internal|external>", "type"),
             Keep("peer-as-list <word>", "as_list"),
             *verbatim_rows("description dynamic-neighbor precision-timers"),
             *_GROUP,

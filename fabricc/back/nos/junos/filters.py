@@ -200,6 +200,12 @@ def finish(document: Document) -> None:
             document.put_kept(f"platform/{path}action", term.values, "action")
         words.put_settings(document, f"access_list[{name}]/", each)
     words.put_settings(document, "qos/", document.scope, POLICER)
+    for family in words.FAMILIES:
+        for term in _applied_terms(document, LOOPBACK, family):
+            ports = {*map(str, term.table("destination-port"))} & {*LOGIN_PORTS, "22", "telnet", QUERY_PORT}
+            for network, (_, line) in term.table("source-address").items() if ports else ():
+                if str(network) in ("0.0.0.0/0", "::/0") and _term_action(term) in (None, ACCEPT):
+                    document.put(f"access[{min(ports)}]", network, line)
     for port in words.MANAGEMENT_INTERFACES.values():
         for family in words.FAMILIES:
             _put_access(document, _applied_terms(document, port, family))

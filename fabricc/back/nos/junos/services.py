@@ -309,6 +309,7 @@ ROWS: Sequence[Row] = (
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
     Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.community_name),
+    Entry("snmp community <word> client-list-name <word>", "snmp lists", lambda _community, name: name),
     Fact("snmp community <word> routing-instance <word>", "platform/snmp/community_instance",
          lambda _community, instance: instance),
     Block(f"{_SNMP_V3} usm local-engine user <word>", "snmp user", (
@@ -474,9 +475,14 @@ def _finish_management(document: Document) -> None:
     if using in lines and "platform/management_instance" not in facts:
         why = "`system management-instance` is not stated"
         document.put(f"unread[routing-instance {words.MANAGEMENT_INSTANCE}]", why, lines[using][1])
+    for name, line in document.scope.table("snmp lists").values():
+        listed = document.scope.each("prefix list").get(str(name))
+        if listed and "0.0.0.0/0" in map(str, listed.table("prefixes")):
+            document.put("access[snmp]", "0.0.0.0/0", line)
     leading = (path for path, via in facts.items() if _ROUTE in path and leads_to_management(via))
     leak = next((lines[path] for path in leading if path in lines), None)
-    if "management/address" in facts or leak:
+    joins = any(_LEAK.search(path) and words.MANAGEMENT_INSTANCE in f"{path} {facts[path]}" for path in facts)
+    if "management/address" in facts or leak or joins:
         instance = lines.get("platform/management_instance")
         place = instance or lines.get("management/address", ("", 0))
         apart = instance is not None and leak is None

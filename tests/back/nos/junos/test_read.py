@@ -351,6 +351,7 @@ WITHOUT_EFFECT = {
     "code-points [ 000000 ": "code-points [ 011010 000000 ",
     "            unit 0 {\n                classifiers": "            unit 1 {\n                classifiers",
     "interface all;": "interface allx;",
+    "    et-0/0/2 {": "    et-0/0/0/2 {",
     "        unit 0 {\n            fam": "        unit 1 {\n            fam",
     "then {\n            load-b": "from protocol static;\n        then {\n            load-b",
     "    mgmt_junos {": "    mmgt_junos {",

@@ -101,6 +101,9 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
             why = "no VLAN has it as its `l3-interface`, so it stays down"
             document.put(f"unread[{BRIDGED}.{number}]", why, unit.line)
     for name, interface in interfaces.items():
+        if _PORT.match(str(name)) and not (_NAME.fullmatch(str(name)) or "*" in str(name)):
+            at = _unit_line(document, interface, f"{name} ")
+            document.put(f"unread[interface {name}]", "no port has such a name", at)
         if _BUNDLE.fullmatch(str(name)):
             _put_idle_bundle(document, str(name), interface, interfaces)
         for number, unit in interface.each("unit").items():
@@ -131,6 +134,7 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
 
 
 _BUNDLE = re.compile(r"ae\d+")
+_NAME = re.compile(r"(?:et|xe|ge|mge)-\d+/\d+/\d+(?::\d+)?|ae\d+")
 _PORT = re.compile(r"(?:et|xe|ge|mge)-\d|ae\d")
 _TAGGED = re.compile(
     r"(?:flexible-|stacked-)?vlan-tagging|encapsulation|.*\bvlan-|native-vlan-id|vlan-tags|unit \d+ "
