@@ -166,7 +166,7 @@ def _inactive_settings(statement: Statement, sessions: Sessions) -> Iterator[Fin
     serves = lossless_ports(statement)  # other networks keep sessions in reserve
     by_other = statement.has_link_state  # which may serve the links instead
     for each in found:
-        if each.is_bgp and (by_other or (not serves and each.is_group and sessions.stated)):
+        if each.is_bgp and (by_other or (not serves and each.is_group and any(sessions.near.values()))):
             continue
         if not _is_missed(statement, sessions, each):
             continue
