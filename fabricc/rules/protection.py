@@ -14,12 +14,12 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Statement, Tier
-from fabricc.proof.invariants.view import as_int, parse_priorities
+from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import classes_of, group_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import moved_point
 from fabricc.rules.next_hops import ports_of_static_routes
-from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, INTERFACES, OTHER, PFC, Input, SwitchRule
+from fabricc.rules.rule import CLASSIFICATION, ECN, INTERFACES, OTHER, PFC, Input, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,8 +34,6 @@ ROCE_4096 = 4096 + 20 + 8 + 12 + 16 + 4 + 4
 """IP packet of an RDMA write of 4,096 bytes: payload, IPv4, UDP, BTH, RETH, immediate data, ICRC (annex A17)."""
 _INTENT = "watchdog/detect_ms"
 _PFC_MODE = "qos_setting[priority-flow-control]"
-_COMPUTED = "NULL"
-"""In the place of a buffer that the switch computes from speed and cable."""
 _IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
 _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
@@ -53,7 +51,7 @@ def _bare_hops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 def _without_effect(statement: Statement) -> Iterator[Finding]:
     """Report that a switch states parts of PFC, and no port has it in effect."""
     ports = [port for port, values in statement.ports.items() if _is_prepared(values)]
-    used = statement.fars or any(_is_used(values) for values in statement.ports.values())
+    used = statement.fars or any(is_used(values) for values in statement.ports.values())
     unused = [*statement.facts_below(qos_defaults.UNUSED_PAUSES)]
     if not used or (_INTENT not in statement.rest and not ports and not unused):
         return
@@ -93,7 +91,7 @@ def _is_prepared(values: Mapping[str, Value]) -> bool:
     return requested or "headroom/xoff_bytes" in values or values.get("watchdog") == "true"
 
 
-def _is_used(values: Mapping[str, Value]) -> bool:
+def is_used(values: Mapping[str, Value]) -> bool:
     """Return whether a port has an address or bridges."""
     return any(leaf in values for leaf in _IN_USE)
 
@@ -117,7 +115,7 @@ def _report_bare(
         paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", _PFC_MODE, "mtu")]
         yield finding_at(HOP, statement.device, paths, message, "link without PFC", Severity.WARNING, remedy)
     hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST] + [
-        port for port in statement.open_ports() if _is_used(statement.ports[port]) and port not in to_routers
+        port for port in statement.open_ports() if is_used(statement.ports[port]) and port not in to_routers
     ]
     if (
         statement.place.tier is Tier.TOR
@@ -166,98 +164,6 @@ def _is_tagged(statement: Statement, port: str) -> bool:
     return statement.of(port, "switchport") == "trunk" or "." in port
 
 
-def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report priorities with PFC whose buffer is a lossy one, has no headroom, or drops at the egress."""
-    lossless = lossless_ports(statement)
-    lossy: dict[str, list[str]] = {}
-    dropping: dict[str, list[str]] = {}
-    elsewhere: dict[int, list[str]] = {}
-    bare: list[str] = []
-    for port, found in lossless.items():
-        values = statement.ports[port]
-        for priority in found:
-            leaf = f"priority_group[{priority_group(statement, priority)}]/buffer_profile"
-            if values.get(leaf, _COMPUTED) != _COMPUTED and "headroom/xoff_bytes" not in values:
-                lossy.setdefault(leaf, []).append(port)
-            if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
-                dropping.setdefault(leaf, []).append(port)
-            groups = values.get("headroom/priority_groups")
-            if groups is not None and priority_group(statement, priority) not in parse_priorities(groups):
-                elsewhere.setdefault(priority, []).append(port)
-        stated = "pool/ingress_lossless_bytes" in statement.rest
-        in_use = port in statement.fars or _is_used(values)
-        if (
-            stated
-            and in_use
-            and not any(each.startswith(("headroom/", "priority_group[")) for each in values)
-        ):
-            bare.append(port)
-    remedy = (
-        "Give the priority of PFC a lossless buffer with headroom at the ingress, and no limit at the egress."
-    )
-    for leaf, ports in lossy.items():
-        profile = statement.ports[ports[0]][leaf]
-        message = (
-            f"{statement.name} {join_words(ports, 2)}: PFC uses the buffer {profile}, which has no "
-            f"headroom: RDMA drops"
-        )
-        yield finding_at(
-            BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy buffer", remedy=remedy
-        )
-    for leaf, ports in dropping.items():
-        profile = statement.ports[ports[0]][leaf]
-        message = (
-            f"{statement.name} {join_words(ports, 2)}: PFC, but its egress buffer {profile} drops: RDMA drops"
-        )
-        yield finding_at(
-            BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
-        )
-    for priority, ports in elsewhere.items():
-        where = f"{statement.name} {join_words(ports, 2)}"
-        message = f"{where}: PFC for priority {priority}, headroom for another: RDMA drops"
-        path = f"{PORT}{ports[0]}]/headroom/priority_groups"
-        yield finding_at(BUFFER, statement.device, path, message, "other headroom", remedy=remedy)
-    if bare:
-        message = (
-            f"{statement.name} {join_words(bare, 2)}: PFC has neither a buffer nor a cable length, so "
-            f"it has no headroom"
-        )
-        yield finding_at(
-            BUFFER, statement.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy
-        )
-    yield from _report_pools(statement, lossless, remedy)
-
-
-def _report_pools(
-    statement: Statement, lossless: dict[str, tuple[int, ...]], remedy: str
-) -> Iterator[Finding]:
-    """Report shares of the buffer that leave a priority with PFC without headroom or in the lossy pool."""
-    share = "pool/ingress_lossless_headroom_percent"
-    if lossless and statement.rest.get(share) == 0:
-        message = f"{statement.name} gives headroom 0 % of the buffer, and {len(lossless):,} ports have PFC: RDMA drops"
-        yield finding_at(BUFFER, statement.device, share, message, "no headroom", remedy=remedy)
-    if lossless and statement.rest.get("pool/lossless_share") == 0:
-        message = (
-            f"{statement.name}: lossless traffic may use 0 of the shared buffer, so that every burst pauses"
-        )
-        at = "pool/lossless_share"
-        yield finding_at(BUFFER, statement.device, at, message, "no share", Severity.WARNING, remedy)
-    mine = set(parse_priorities(statement.rest.get("pool/lossy_priorities")))
-    paused = {each for found in lossless.values() for each in found}
-    if grouped := [each for each in sorted(paused) if f"pool[lossy]/group[{each}]" in statement.rest]:
-        message = (
-            f"{statement.name}: priority {grouped[0]} has PFC and is in a lossy priority group: RDMA drops"
-        )
-        at = f"pool[lossy]/group[{grouped[0]}]"
-        yield finding_at(BUFFER, statement.device, at, message, "lossy group", remedy=remedy)
-    if wrong := sorted(paused & mine):
-        message = (
-            f"{statement.name}: priority {wrong[0]} has PFC and uses the lossy part of the buffer: RDMA drops"
-        )
-        paths = (f"pool[lossy]/priority[{wrong[0]}]", "pool/lossy_priorities")
-        yield finding_at(BUFFER, statement.device, paths, message, "lossy pool", remedy=remedy)
-
-
 def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless ports, or links between switches without PFC, with an MTU too small for packets of 4,096 bytes.
 
@@ -270,7 +176,7 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port in lossless or _switch_links(statement):
         values = statement.ports.get(port, {})
         if (
-            not _is_used(values) and "bundle" not in values
+            not is_used(values) and "bundle" not in values
         ):  # PFC of a wildcard, on a port that carries nothing
             continue
         mtu = smallest_mtu(statement.of(port, "mtu"))
@@ -464,7 +370,6 @@ def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(HOP, PFC, (Input.PFC, Input.LINKS), _bare_hops, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _report_unclassified, shared=True),
-    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _report_buffers, shared=True),
     SwitchRule(SHORT, INTERFACES, (), _small_packets, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _small_shares, shared=True),
     SwitchRule(SLOW, ECN, (Input.PFC,), _late_marking, shared=True),

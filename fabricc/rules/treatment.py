@@ -1,4 +1,4 @@
-"""Find settings by which packets of a lossless class starve others, lose their class on the way, or lack headroom."""
+"""Find settings by which packets of a lossless class starve others, or lose their class on the way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fabricc.facts.paths import first_key, outer_key
 from fabricc.proof.invariants.view import CODE_POINTS, as_int
 from fabricc.rules import classes as traffic_classes
 from fabricc.rules.findings import finding_at
-from fabricc.rules.protection import BUFFER, HOP, ROCE_4096, SHORT, SLOW, UNCLASSIFIED, smallest_mtu
+from fabricc.rules.protection import BUFFER, HOP, ROCE_4096, SHORT, SLOW, UNCLASSIFIED
 from fabricc.rules.rule import BUFFERS, CLASSIFICATION, ECN, PFC, Input, SwitchRule
 from fabricc.rules.undefined_names import UNREAD, find_twin
 
@@ -108,39 +108,6 @@ def _reclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             UNCLASSIFIED, statement.device, path, message, "lossy filter", Severity.WARNING, remedy
         )
-
-
-def _tiny_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report queues with PFC that have no buffer of their own, or hardly any share of the free one."""
-    if not any(leaf.endswith((_TINY, _ALPHA)) for leaf in statement.port_leaves):
-        return
-    found: dict[str, list[str]] = {}
-    small: list[str] = []
-    for port, priorities in traffic_classes.lossless_ports(statement).items():
-        for queue in {traffic_classes.queue_of(statement, each) for each in priorities}:
-            if (leaf := f"queue[{queue}]/{_TINY}") in statement.ports[port]:
-                found.setdefault(leaf, []).append(port)
-        alpha = as_int(statement.ports[port].get(_ALPHA))
-        if alpha is not None and alpha <= _LEAST_ALPHA:
-            small.append(port)
-    if small:
-        message = (
-            f"{statement.name} {join_words(small, 2)}: a lossless queue may hold a small part of the shared buffer, so "
-            "that every burst pauses"
-        )
-        remedy = "Let it hold more of the free buffer."
-        path = f"{PORT}{small[0]}]/{_ALPHA}"
-        yield finding_at(BUFFER, statement.device, path, message, "small part", Severity.WARNING, remedy)
-    for leaf, ports in found.items():
-        message = f"{statement.name} {join_words(ports, 2)}: PFC, and {statement.ports[ports[0]][leaf]} of its queue"
-        path = f"{PORT}{ports[0]}]/{leaf}"
-        remedy = "Give the queue of RDMA a buffer."
-        yield finding_at(BUFFER, statement.device, path, message, "tiny buffer", Severity.WARNING, remedy)
-
-
-_TINY, _ALPHA = "setting[tiny buffer]", "headroom/dynamic_th"
-_LEAST_ALPHA = -6
-"""A port with PFC may then hold 1/64 of the free buffer, less than a burst."""
 
 
 _CAPS = ("strict_percent", "shaping_percent", "setting[shape rate]")
@@ -246,35 +213,6 @@ def _rewritten(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _short_headroom(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report headroom for smaller frames than those of RDMA, and a shared one below that of a single port.
-
-    Other traffic may have larger frames: the lossless class carries RDMA, whose payload is 4,096 bytes at most.
-    """
-    small: dict[int, list[str]] = {}
-    largest = 0
-    for port in traffic_classes.lossless_ports(statement):
-        values = statement.ports[port]
-        frame, mtu = as_int(values.get("headroom/mru_bytes")), smallest_mtu(values.get("mtu"))
-        if frame and mtu and frame < min(mtu, ROCE_4096):
-            small.setdefault(frame, []).append(port)
-        largest = max(largest, as_int(values.get("headroom/xoff_bytes")) or 0)
-    remedy = "Size headroom for the largest frame, the cable and every port that may pause at once."
-    for frame, ports in small.items():
-        message = (
-            f"{statement.name} {join_words(ports, 2)}: headroom is for frames of {frame:,} bytes, and RDMA has "
-            "larger ones: it drops"
-        )
-        path = f"{PORT}{ports[0]}]/headroom/mru_bytes"
-        yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
-    shared = as_int(statement.rest.get("pool/headroom_bytes"))
-    limited = shared or (shared == 0 and qos_defaults.has_headroom_pool(statement.device.system))
-    if shared is not None and limited and shared < largest:
-        message = f"{statement.name}: all ports share {shared:,} bytes of headroom, one needs {largest:,}: RDMA drops"
-        path = "pool/headroom_bytes"
-        yield finding_at(BUFFER, statement.device, path, message, "small headroom", remedy=remedy)
-
-
 def _idle_strict_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report classes with a queue of strict priority to which no code point leads, where all are mapped."""
     mapped = traffic_classes.classes_of(statement)
@@ -336,32 +274,6 @@ def _bare_ports_of_hosts(statement: Statement, _: Sessions) -> Iterator[Finding]
         remedy = "Enable PFC on all ports to hosts that run RDMA."
         paths = [f"{PORT}{odd[0]}]/{leaf}" for leaf in ("pfc", "mtu", "description")]
         yield finding_at(HOP, statement.device, paths, message, "host without PFC", Severity.WARNING, remedy)
-
-
-_PACKET = 1518
-"""Bytes of an Ethernet frame of usual size (IEEE 802.3)."""
-
-
-def _odd_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report thresholds of pauses below one packet, and those that end a pause above where it begins."""
-    if "headroom/pause_bytes" not in statement.port_leaves:
-        return
-    for leaf, words in (
-        ("headroom/xon_bytes", "a pause ends at {1:,} bytes, above the {0:,} where it begins"),
-        ("headroom/pause_bytes", "a pause begins at {0:,} bytes, before a queue holds one packet"),
-    ):
-        odd = {}
-        for port, values in statement.ports.items():
-            begin, end = (as_int(values.get(f"headroom/{each}_bytes")) for each in ("pause", "xon"))
-            late = begin is not None and end is not None and end >= begin
-            if late if leaf.endswith("xon_bytes") else begin is not None and 0 <= begin < _PACKET:
-                odd[port] = words.format(begin, end)
-        if odd:
-            port, what = next(iter(odd.items()))
-            message = f"{statement.name} {join_words([*odd], 2)}: {what}"
-            remedy = "Set a threshold of several packets, and end the pause below it."
-            path = f"{PORT}{port}]/{leaf}"
-            yield finding_at(BUFFER, statement.device, path, message, "odd pause", Severity.WARNING, remedy)
 
 
 def _ports_without(statement: Statement) -> list[str]:
@@ -457,15 +369,12 @@ _FROM, _TO = "/ecn_min_bytes", "/ecn_max_bytes"
 RULES = (
     SwitchRule(UNREAD, CLASSIFICATION, (), _misnamed_definitions),
     SwitchRule(HOP, PFC, (Input.PFC,), _bare_ports_of_hosts),
-    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _odd_pauses, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _uncapped_queues, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _moved_rdma, shared=True),
     SwitchRule(HOP, PFC, (Input.LINKS,), _stopped_pausing),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _reclassified, shared=True),
-    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _tiny_buffers, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
-    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _short_headroom, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _absurd_cables, shared=True),
     SwitchRule(SLOW, ECN, (), _reversed_marking, shared=True),
     SwitchRule(HOP, PFC, (), _one_way_pauses, shared=True),

@@ -12,6 +12,7 @@ from fabricc.facts.statement import End, LinkPeer, Place, Tier, read_statement
 from fabricc.rules import (
     access,
     harmful_settings,
+    headroom,
     host_ports,
     incomplete,
     management,
@@ -48,6 +49,7 @@ RULES = [
         access,
         incomplete,
         protection,
+        headroom,
         treatment,
         harmful_settings,
     )
