@@ -338,6 +338,10 @@ PAIRS = {
         r"\g<0>vrf RED router bgp enable on\nvrf RED router bgp route-import from-evpn route-target 65000:9\n",
         "VRF RED exports no route target",
     ),
+    "a community that all know": (
+        "evpn enable on\n", r"\g<0>service snmp-server readonly-community public access any\n",
+        "answers SNMP with the community public",
+    ),
     "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
 }  # fmt: skip
 """Fault of one switch of a pair of NVUE -> an expression, its new text, and the message about the switch."""

@@ -207,6 +207,9 @@ ROWS: tuple[Row, ...] = (
             *setting_rows("hw-offload"),
         )),
     )),
+    Fact("(service|system) snmp-server (readonly-community|readwrite-community) <word> [<rest>]", lambda name, _: {
+        "snmp/community/secret": name,
+    }),
     *peering.ROWS,
     Each("router bgp", "global bgp", peering.PROCESS),
     Each("router ospf", "global ospf", _OSPF),
