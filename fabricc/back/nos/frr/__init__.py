@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import static_lines
@@ -216,19 +217,31 @@ _OF_BGP = re.compile(r"neighbor \S+ .*|address-family (?:ipv4|ipv6|l2vpn) .*")
 
 
 def _state_misplaced(reading: Reading, file: str, text: str) -> None:
-    """State a line that ends the block of BGP before other lines of it."""
-    for name, line, unread in reading.unknown:
-        if name == file and _OF_BGP.fullmatch(unread):
-            lines = text.split("\n")
-            above = range(line - 1, max(line - _FEW, 0), -1)
-            end = next((at for at in above if lines[at - 1].strip() in _ENDS), 0)
-            if end and is_read_in(_router_reader(MULTIPATH_LIMIT), "router bgp 1", unread):
+    """State a line that ends the block of BGP before other lines of it, and a line outside of its block."""
+    unknown = {line: unread for name, line, unread in reading.unknown if name == file}
+    lines = text.split("\n") if unknown else []
+    for line, unread in islice(unknown.items(), _MOST):
+        above = range(line - 1, max(line - _FEW, 0), -1)
+        end = next((at for at in above if lines[at - 1].strip() in _ENDS), 0)
+        left = next((each for each in reversed(lines[:end]) if each[:1].isalpha() and each not in _ENDS), "")
+        if end and left.startswith("router bgp") and _OF_BGP.fullmatch(unread):
+            if is_read_in(_router_reader(MULTIPATH_LIMIT), "router bgp 1", unread):
                 why = f"it ends `router bgp`, of which line {line} is"
                 reading.put(f"unread[line {end}]", why, file, end)
             return
+        before = next((at for at in above if lines[at - 1].strip(" !")), 0)
+        if lines[line - 1][:1].isalpha() and before and before not in unknown:
+            blocks = (
+                each for each in _BLOCKS[1:] if is_read_in(_router_reader(MULTIPATH_LIMIT), each, unread)
+            )
+            if block := next(blocks, ""):
+                kind = _OWN_NAME.sub("", block.rpartition("\n")[2])
+                why = f"it stands outside of the block `{kind}` that has such lines"
+                reading.put(f"unread[line {line}]", why, file, line)
 
 
-_ENDS, _FEW = ("exit", "quit", "end"), 6
+_OWN_NAME = re.compile(r" (?:NAME.*|1|swp1)$")
+_ENDS, _FEW, _MOST = ("exit", "quit", "end"), 6, 20
 
 
 class FrrLinux:

@@ -333,3 +333,11 @@ def test_an_exit_before_other_lines_of_bgp_is_stated() -> None:
     text = "router bgp 65001\n bgp router-id 10.0.0.1\nexit\n neighbor swp1 interface remote-as external\n"
     assert "unread[line 3]" in FRR.read({FILE: text}).facts
     assert "unread[line 3]" not in FRR.read({FILE: text.partition("exit")[0] + "exit\n"}).facts
+
+
+@pytest.mark.parametrize("line", ["network 10.1.0.0/24", "maximum-paths 8", "match ip address prefix-list X"])
+def test_a_line_outside_of_its_block_is_not_read(line: str) -> None:
+    facts = FRR.read({FILE: f"hostname one\n!\n{line}\nrouter bgp 65001\n bgp router-id 10.0.0.1\n"}).facts
+    assert "stands outside of the block" in str(facts["unread[line 3]"])
+    below = FRR.read({FILE: f"hostname one\nrouter rip\n {line}\n"}).facts
+    assert "unread[line 3]" not in below
