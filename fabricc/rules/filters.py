@@ -243,8 +243,12 @@ def _session_flows(statement: Statement, sessions: Sessions) -> Mapping[tuple[st
             own = next((text.partition("/")[0] for text in texts if is_inside(neighbor, text)), "")
         if session.enabled and own in sessions.addresses:
             services = ("BGP", "BFD") if session.bfd == "true" else ("BGP",)
-            found[key] = [Flow(service, (neighbor,), (own,)) for service in services]
+            found[key] = [Flow(service, (neighbor,), (own,), _CONTROL) for service in services]
     return found
+
+
+_CONTROL = frozenset({48})
+"""The code point of BGP and BFD by default: CS6, for routing (RFC 4594 section 3.1)."""
 
 
 def _host_networks(statement: Statement) -> tuple[str, ...]:
@@ -356,10 +360,10 @@ def _policed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Find
             sent = -(-len(open_) // keepalive)
         if each.pps == 0:
             message = f"{statement.name}: {each.name}, in front of the CPU, drops {each.service}"
-        elif each.pps < sent:
+        elif each.pps < max(sent, _BURST):
             message = (
                 f"{statement.name}: the CPU gets {plural(each.pps, 'packet')} of {each.service} per second, and "
-                f"{plural(wanted[each.service], 'neighbor')} send {sent:,}: sessions go down"
+                f"{plural(wanted[each.service], 'neighbor')} send {max(sent, _BURST):,}: sessions go down"
             )
         else:
             continue
@@ -400,6 +404,10 @@ def _policed_links(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(
                 BLOCKED, statement.device, path, message, "policed link", Severity.WARNING, remedy
             )
+
+
+_BURST = 10
+"""Packets of a service in a second that a neighbor sends at times, such as of BGP with routes to announce."""
 
 
 def _is_over_ipv6(neighbor: str) -> bool:

@@ -95,8 +95,16 @@ _CLASS = re.compile(r"class-map type control-plane (?:match-(?:any|all) )?(\S+)"
 _POLICY = re.compile(r"policy-map type control-plane (\S+)")
 _MATCH = re.compile(r"match access-group name (\S+)")
 _PART = re.compile(r"class (\S+)")
-_POLICE = re.compile(r"police .*\bconform drop\b.*|police (?:cir |pps )?0\b.*")
-"""`conform drop` and a rate of 0 drop each packet (Nexus 9000 NX-OS security guide, control plane policing)."""
+_DROPS = re.compile(r"police .*\bconform drop\b.*")
+_POLICE = re.compile(r"police (?:(?P<pps>pps )|cir )?(?P<rate>\d+)(?: (?P<unit>[kmg]?bps|pps))?\b.*")
+"""`conform drop` drops each packet (Nexus 9000 NX-OS security guide, control plane policing)."""
+_UNITS = {"kbps": 1000, "mbps": 1000**2, "gbps": 1000**3}
+_KEEPALIVE = 8 * 85
+"""The bits of a keepalive of BGP in a frame; a packet of BFD has 70 bytes."""
+_STATIC = {
+    "copp-s-bfd": {"BFD"}, "copp-s-arp": {ARP}, "copp-s-selfIp": {OWN}, "class-default": {"BGP", "BFD", ARP},
+}  # fmt: skip
+"""Classes without a list, and what is in them: those of Nexus 3000, and that of all packets of no other class."""
 _APPLIED = re.compile(r"service-policy input (\S+)")
 _LIMIT = re.compile(
     r"(?:platform|qos)/setting\[(?:"
@@ -147,9 +155,9 @@ def limits_before_cpu(
 def _dropping_policers(
     facts: Mapping[str, Value], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[CpuPolicer]:
-    """Yield the policers of NX-OS that drop a service, from the lines of the applied policy, which no row reads."""
+    """Yield the policers of NX-OS, from the lines of the applied policy, which no row reads."""
     matches: dict[str, list[str]] = {}
-    policies: dict[str, dict[str, tuple[str, int, bool]]] = {}
+    policies: dict[str, dict[str, tuple[str, int, int | None]]] = {}
     section, part, applied = "", "", ""
     for file, line, text in unknown:
         if found := _CLASS.fullmatch(text):
@@ -162,19 +170,32 @@ def _dropping_policers(
             matches.setdefault(part, []).append(found[1])
         elif section and (found := _PART.fullmatch(text)):
             part = found[1]
-            policies.setdefault(section, {})[part] = file, line, False
-        elif section and part and _POLICE.fullmatch(text):
-            policies[section][part] = file, line, True
+            policies.setdefault(section, {})[part] = file, line, None
+        elif section and part and (rate := _policed_rate(text)) is not None:
+            policies[section][part] = file, line, rate
         elif found := _APPLIED.fullmatch(text):
             applied = found[1]
     seen: set[str] = set()
-    for name, (file, line, drops) in policies.get(applied, {}).items():
+    for name, (file, line, rate) in policies.get(applied, {}).items():
+        own = _STATIC.get(name, set[str]())
         for service in sorted(
-            set().union(*(_matched_services(facts, each) for each in matches.get(name, ()))) - seen
+            own.union(*(_matched_services(facts, each) for each in matches.get(name, ()))) - seen
         ):
             seen.add(service)
-            if drops:
-                yield CpuPolicer(service, f"the class {name}", 0, "", file, line)
+            if rate is not None:
+                yield CpuPolicer(service, f"the class {name}", rate, "", file, line)
+
+
+def _policed_rate(text: str) -> int | None:
+    """Return how many packets in a second a line passes, of the size of keepalives; None for another line."""
+    if _DROPS.fullmatch(text):
+        return 0
+    if (match := _POLICE.fullmatch(text)) is None or not is_number(match["rate"]):
+        return None
+    rate = int(match["rate"])
+    return (
+        rate if match["pps"] or match["unit"] == "pps" else rate * _UNITS.get(match["unit"], 1) // _KEEPALIVE
+    )
 
 
 def _matched_services(facts: Mapping[str, Value], name: str) -> set[str]:

@@ -380,6 +380,13 @@ def _parse_positional(words: list[str]) -> _Rule:
     destination, rest = _take_address(rest)
     ports, rest = _take_ports(rest)
     options = [word for word in rest if word not in _QUIET]
+    if options[:1] == ["precedence"] and len(options) == 2:
+        first = _PRECEDENCES.get(options[1], options[1])
+        options = (
+            ["dscp", *(str(8 * int(first) + low) for low in range(8))]
+            if first in _PRECEDENCES.values()
+            else options
+        )
     points = _parse_points(options[1:]) if options[:1] == ["dscp"] else ()
     conditional = bool(source or destination or from_ports or options)
     other = bool(options) and not (points and len(options) == 1 + len(points))
@@ -387,6 +394,11 @@ def _parse_positional(words: list[str]) -> _Rule:
     return _Rule(words[0] in _DROP, _protocols(words[1]), ports, conditional, ends, from_ports, points, other)
 
 
+_PRECEDENCES = {
+    "routine": "0", "priority": "1", "immediate": "2", "flash": "3", "flash-override": "4", "critical": "5",
+    "internet": "6", "network": "7",
+}  # fmt: skip
+"""Precedence -> the first three bits of the code points that it stands for (RFC 791, RFC 2474)."""
 _CODE_POINT = re.compile(r"af([1-4])([1-3])|cs([0-7])|(ef)|([01]{6})|(\d{1,2})")
 
 

@@ -152,7 +152,7 @@ def test_only_the_policy_of_the_cpu_drops_what_arrives_for_it() -> None:
         "service-policy input OWN",
     ]  # fmt: skip
     unknown = [("running", number, line) for number, line in enumerate(lines, 1)]
-    assert list(limits_before_cpu(facts, unknown)) == []
+    assert [(each.pps, each.line) for each in limits_before_cpu(facts, unknown)] == [(5, 5)]
     assert {each.line for each in limits_before_cpu(facts, [*unknown[:4], *unknown[7:]])} == {8}
 
 
@@ -179,3 +179,25 @@ def test_a_limit_without_a_figure_limits_nothing(value: str) -> None:
 @pytest.mark.parametrize("member", ["range 5", "eq", "", "eq 5 6", "range 5 9 10", "host"])
 def test_a_group_whose_members_are_incomplete_stays_a_name(member: str) -> None:
     assert expand_groups("deny udp any any portgroup G", {"G": [member]}) == "deny udp any any portgroup G"
+
+
+def test_filters_of_vlans_are_those_of_their_interfaces() -> None:
+    """An action `drop` turns what a list permits into what it denies (NX-OS security guide, VLAN ACLs)."""
+    text = (
+        "ip access-list B\n  10 permit tcp any any eq bgp\ninterface Vlan10\n  ip address 10.0.0.1/24\n"
+        "vlan access-map V 10\n  match ip address B\n  action drop\nvlan filter V vlan-list 9-10\n"
+    )
+    reading = back_ends.load("nxos").read({"running-config.cfg": text})
+    assert reading.facts["interface[Vlan10]/access_list_in"] == "vlan-access-map:V"
+    path = "access_list[vlan-access-map:V]/0"
+    assert reading.facts[path] == "deny tcp any any eq bgp"
+    assert reading.lines[path][1] == 1 + text[: text.index("action")].count("\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "rate"), [("police pps 5", 5), ("police cir 0 bps", 0), ("police cir 1 kbps bc 1 kbytes", 1)]
+)
+def test_the_rate_of_a_class_of_all_other_packets_is_that_of_bgp(line: str, rate: int) -> None:
+    lines = ["policy-map type control-plane P", "class class-default", line, "service-policy input P"]
+    found = limits_before_cpu({}, [("running", number, each) for number, each in enumerate(lines)])
+    assert {each.pps for each in found if each.service == "BGP"} == {rate}

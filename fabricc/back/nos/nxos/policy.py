@@ -85,6 +85,11 @@ _FILTER: Sequence[Row] = (
     Silent("[no] statistics per-entry"),
     Silent("(fragments|ignore|hardware) <rest>"),
 )  # fmt: skip
+_VLAN_CLAUSE: Sequence[Row] = (
+    Entry("match (ip|ipv6|mac) address <word>", "lists"),
+    Keep("action <forward|drop|redirect> [<rest>]", "action", lambda action, _: action),
+    Silent("[no] statistics per-entry"),
+)
 ROWS: Sequence[Row] = (
     Each("route-map <word>", "route-map", (Block("<permit|deny> <integer>", "clause", _CLAUSE),)),
     _prefix_row("ip", "<prefix4>"),
@@ -95,6 +100,9 @@ ROWS: Sequence[Row] = (
         "large-community") for what in ("standard", "expanded")),
     _entry_rows("ip as-path access-list <word>", "as-path"),
     *(Block(f"{kind} access-list <word>", "access list", _FILTER) for kind in ("ip", "ipv6", "mac")),
+    Each("vlan access-map <word>", "vlan map", (Block("<integer>", "clause", _VLAN_CLAUSE),)),
+    Block("vlan access-map <word>", "vlan map", _VLAN_CLAUSE),
+    Entry("vlan filter <word> vlan-list <numbers>", "vlan filters", lambda _, vlans: ",".join(map(str, vlans))),
     *(
         Block(f"object-group {kind} <word>", "object group", tuple(
             row
@@ -134,6 +142,7 @@ def finish(document: Document) -> None:
     for name, listed in scope.each("object group").items():
         others: list[StoredValue] = [(text, line) for text, (_, line) in listed.values.items()]
         document.put_places(f"access_list[object-group {name}]", [*listed.ordered_entries("rules"), *others])
+    _state_vlan_filters(document)
 
 
 _COMMUNITY_LISTS = {"community list": "", "extcommunity": "extended ", "large-community": "large "}
@@ -154,6 +163,40 @@ def _state_clause(document: Document, path: str, clause: Scope) -> None:
     for head in _STRUCTURE & clause.tables.keys():
         for rest, (_, line) in clause.tables[head].items():
             document.put(f"structure/route_map[{path}/{head}", rest, line)
+
+
+def rules_in_order(listed: Scope) -> list[StoredValue]:
+    """Return the rules of a list: those with numbers, and those without, to which the system gives the next ones."""
+    bare: list[StoredValue] = [(text, line) for text, (_, line) in listed.values.items()]
+    return [*listed.ordered_entries("rules"), *bare]
+
+
+def _state_vlan_filters(document: Document) -> None:
+    """State the filters of VLANs as lists of their SVIs; what no clause matches is dropped (security guide, VACLs)."""
+    lists, maps = document.scope.each("access list"), document.scope.each("vlan map")
+    for name, (vlans, line) in document.scope.table("vlan filters").items():
+        rules: list[StoredValue] = []
+        stated = maps.get(name)
+        clauses = (
+            [] if stated is None else [stated, *(each for _, each in sorted(stated.each("clause").items()))]
+        )
+        for clause in clauses:
+            action, at = clause.values.get("action", ("forward", 0))
+            for listed in (lists[each] for each in clause.table("lists") if each in lists):
+                for rule, place in rules_in_order(listed):
+                    if str(rule).startswith("permit "):
+                        drops = action == "drop"
+                        text = str(rule).replace("permit", "deny" if drops else "permit", 1)
+                        rules.append((text, at if drops else place))
+        ports = document.scope.each("interface")
+        for port in (f"Vlan{vlan}" for vlan in str(vlans).split(",")):
+            if port in ports and rules:
+                path = f"interface[{port}]/access_list_in"
+                before = document.reading.facts.get(path)
+                own = f"vlan-access-map:{name}"
+                document.put(path, own if before is None else f"{before},{own}", line)
+        if rules:
+            document.put_places(f"access_list[vlan-access-map:{name}]", rules)
 
 
 def state_communities(document: Document, names: Mapping[str, str]) -> None:
