@@ -29,6 +29,7 @@ from fabricc.rules.rule import (
     Switches,
     SwitchRule,
 )
+from fabricc.rules.sessions import sessions_to_switches
 from fabricc.rules.static_routes import DROPS, STATIC, find_origins
 
 if TYPE_CHECKING:
@@ -54,7 +55,14 @@ def _missing_numbers(statement: Statement, sessions: Sessions) -> Iterator[Findi
         if not key[0] or key[0] in numbered
     ]
     remedy = "State the AS number, or remove the session."
-    if bare and (len(bare) < len(statement.sessions) or _lead_to_switches(statement, sessions, bare)):
+    over_ports = (
+        {key for key, _ in sessions_to_switches(statement, sessions)} if not statement.fars else set()
+    )
+    if bare and (
+        len(bare) < len(statement.sessions)
+        or _lead_to_switches(statement, sessions, bare)
+        or not over_ports.isdisjoint(bare)
+    ):
         who = join_words([neighbor for _, neighbor in bare], 2)
         message = f"{statement.name}: the session with {who} has no AS number of the neighbor and is never up"
         paths = tuple(session_path(bare[0], leaf) for leaf in _PLACES)
@@ -125,7 +133,8 @@ def _bridged_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
         "routed" in values and any(leaf in values for leaf in _ADDRESSES)
         for values in statement.ports.values()
     )
-    if not stated and not defaults.bridges_by_default(system, statement.device.model, statement.rest):
+    device = statement.device
+    if not stated and not defaults.bridges_by_default(system, device.model, statement.rest, device.release):
         return
     bridged = [
         port

@@ -64,15 +64,19 @@ def states_every_routed_port(system: str) -> bool:
     return system == "nxos"
 
 
-def bridges_by_default(system: str, model: str | None, facts: Collection[str]) -> bool:
+def bridges_by_default(system: str, model: str | None, facts: Collection[str], release: str = "") -> bool:
     """Return whether an Ethernet port bridges without a statement, and its addresses have no effect.
 
-    EOS user manual, "Switchport Mode Routed"; NX-OS of Nexus 9000, the only one with models here, "Configuring Layer 2
-    Interfaces". A whole running configuration of EOS states the model of its routing agents, an excerpt may omit lines.
+    EOS user manual, "Switchport Mode Routed"; NX-OS of Nexus 9000 and 3000, "Configuring Layer 2 Interfaces", which
+    alone have releases from 9 on, and such with I or U. A whole running configuration of EOS states the model of its
+    routing agents, an excerpt may omit lines.
     """
     if system == "eos":
         return is_whole(facts)
-    return system == "nxos" and model is not None
+    return system == "nxos" and (model is not None or _OF_NEXUS_9000.match(release) is not None)
+
+
+_OF_NEXUS_9000 = re.compile(r"(?:9|1\d)\.|\d\.\d+\(\d+\)[IU]")
 
 
 def accepts_every_number(system: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cli_dialect import in_address_order
 from fabricc.back.nos.management import state_keys
 from fabricc.back.nos.nxos.limits import state_balancing
+from fabricc.back.nos.nxos.policy import rules_in_order
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import (
@@ -289,7 +290,7 @@ ROWS: Sequence[Row] = (
     Fact("feature <rest>", "system/feature[{0}]", "on"),
     Fact("no feature lldp", "system/feature[lldp]", "off"),
     Fact("no feature ssh", "system/feature[ssh]", "off"),
-    Silent("no feature <rest>"),
+    Entry("no feature <rest>", "features off"),
     Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
     Fact("username <word> password [5|8|9] <word> role <word>", _account_role),
     Fact("username <word> role <word>", "user[{0}]/role"),
@@ -385,6 +386,16 @@ def finish(document: Document) -> None:
     _finish_access(document)
     for protocol in GROUP_TYPES:
         _finish_login_servers(document, protocol)
+    groups = {
+        *GROUP_TYPES.values(),
+        "ldap",
+        *(name for each in GROUP_TYPES for name in scope.each(f"{each} group")),
+    }
+    for path, value in [*facts.items()]:
+        words = str(value).split() if path.startswith("management/aaa/a") else []
+        for name in words[words.index("group") + 1 :] if "group" in words else ():
+            if name not in groups and name not in _METHODS:
+                document.put(f"unread[aaa group {name}]", "no group of servers has this name", lines[path][1])
     hidden = {"lldp/interval_s": DEFAULT_LLDP_S, "management/lldp_hold_s": DEFAULT_LLDP_HOLD_S}
     on = {
         name: lines[f"system/feature[{name}]"][1]
@@ -395,6 +406,10 @@ def finish(document: Document) -> None:
         document.put(path, *scope.values.get(path, (default, on["lldp"])))
     if "grpc" in on:
         document.put("management/gnmi_port", *scope.values.get("grpc port", (GRPC_PORT, on["grpc"])))
+
+
+_METHODS = ("group", "local", "none")
+"""Words of an `aaa` line besides names of groups."""
 
 
 def _finish_access(document: Document) -> None:
@@ -408,7 +423,7 @@ def _finish_access(document: Document) -> None:
     used = {name for name, _ in guards.values()}
     for name, listed in lists.items():
         path = f"management/access_list[{name}]" if name in used else f"access_list[{name}]"
-        rules = _rules_in_order(listed)
+        rules = rules_in_order(listed)
         document.put(f"{path}/rules", len(rules), listed.line)
         document.put_places(path, rules)
     for path, (name, line) in guards.items():
@@ -418,15 +433,9 @@ def _finish_access(document: Document) -> None:
         elif path == _GUARDS[0]:
             networks = _admitted_networks(lists[name])
             everyone = next((at for network, at in networks if network == EVERYONE), 0)
-            first = next((at for _, at in _rules_in_order(lists[name])), line)
+            first = next((at for _, at in rules_in_order(lists[name])), line)
             place = everyone or (line if networks else first)
             document.put("management/access", ",".join(sorted(network for network, _ in networks)), place)
-
-
-def _rules_in_order(listed: Scope) -> list[StoredValue]:
-    """Return the rules of a list: those with numbers, and those without, to which the system gives the next ones."""
-    bare: list[StoredValue] = [(text, line) for text, (_, line) in listed.values.items()]
-    return [*listed.ordered_entries("rules"), *bare]
 
 
 _SSH_PORT = "22"
@@ -435,7 +444,7 @@ _SSH_PORT = "22"
 def _admitted_networks(listed: Scope) -> list[tuple[str, int]]:
     """Return the networks whose every packet, or SSH, a list permits before it denies one, and the line of each."""
     found = []
-    for text, line in _rules_in_order(listed):
+    for text, line in rules_in_order(listed):
         action, protocol, network, host, *rest = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
         if protocol == "tcp" and _SSH_PORT not in rest:

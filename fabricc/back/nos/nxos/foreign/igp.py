@@ -231,7 +231,7 @@ _USERS = {
         ("bgp", r"(?:vrf\[[^]]+\]/)?bgp/asn .*"), ("bfd", r"bgp/neighbor\[[^]]+\]/bfd true"),
         ("ospf", r"interface\[[^]]+\]/ospf_(?:area|process) .*"), ("eigrp", r"eigrp\[[^]]+\]/.*"),
         ("interface-vlan", r"interface\[Vlan\d+\]/ipv[46] .*"), ("lacp", r"interface\[[^]]+\]/bundle_mode active"),
-        ("vpc", r"mlag/domain .*"),
+        ("vpc", r"mlag/domain .*"), ("tacacs+", r"management/aaa/.*\btacacs\b.*"),
         ("nv overlay", r"vxlan/source .*"), ("vn-segment-vlan-based", r"(?:evpn/segment|vxlan/vlan)\[\d+\]/vni .*"),
         ("nv overlay evpn", r"bgp/(?:family\[evpn\]|neighbor\[[^]]+\]/families) .*(?:true|evpn)"),
     )
@@ -241,26 +241,31 @@ _USERS = {
 
 _WORDS = {"nv overlay evpn": "EVPN"}
 """Feature -> what has no effect without it, if that is not its name."""
-_BESIDE, _WHOLE = ("interface-vlan", "lacp", "eigrp", "vpc"), 4
+_BESIDE, _WHOLE = ("interface-vlan", "lacp", "vpc"), 4
 """Features that excerpts leave out, and how many others a whole configuration has."""
 
 
 def finish(document: Document) -> None:
-    """State that nothing reads what belongs to a feature that is off, where others are on."""
+    """State that nothing reads what belongs to a feature that is off, where others are on, or the file is whole."""
     facts, lines = document.reading.facts, document.reading.lines
     on = sum(path.startswith("system/feature[") for path in facts)
-    if not on:
+    shown = "version" in document.scope.values
+    whole = shown or ("system/hostname" in facts and any(map(_ADDRESS.fullmatch, facts)))
+    if not on and not whole:
         return
-    for feature, use in _USERS.items():
-        if f"system/feature[{feature}]" in facts or (feature in _BESIDE and on < _WHOLE):
+    for feature, use in _USERS.items() if on or shown else [("bgp", _USERS["bgp"])]:
+        beside = on < _WHOLE and (feature in _BESIDE or (feature == "eigrp" and not shown))
+        if beside or f"system/feature[{feature}]" in facts:
             continue
         path = next((path for path, value in facts.items() if use.fullmatch(f"{path} {value}")), "")
         if path in lines:
             command = feature if feature.endswith("evpn") else f"feature {feature}"
-            wrong = next((lines[each] for each in facts if _is_variant(each, feature)), lines[path])
+            off = document.scope.table("features off").get(feature)
+            wrong = next((lines[each] for each in facts if _is_variant(each, feature)), off or lines[path])
             document.put(f"unread[{_WORDS.get(feature, feature)}]", f"{command} is not stated", wrong[1])
 
 
+_ADDRESS = re.compile(r"interface\[.+\]/ipv4")
 _FEATURE = re.compile(r"system/feature\[(.+)\]")
 
 

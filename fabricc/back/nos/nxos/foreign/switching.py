@@ -224,8 +224,8 @@ ROWS: Sequence[Row] = (
         words.split_beginnings("""
             mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac, udld, vtp, system vlan,
             system private-vlan, switching-mode, port-channel limit, port-channel load-defer, port-channel
-            hash-distribution, system default interface, l2protocol, storm-control, vlan access-map, vlan
-            filter, fex, system default port-channel
+            hash-distribution, system default interface, l2protocol, storm-control, fex, system default
+            port-channel
         """),
         _BRIDGING
     ),
@@ -249,6 +249,8 @@ def finish(document: Document) -> None:
         put(f"vlan[{vlan}]/{leaf}", *block.values.get("enabled", ("true", block.line)))
         document.put_kept(f"vlan[{vlan}]/name", block.values, "name")
     for name, block in scope.each("interface").items():
+        if str(name).startswith("Vlan") and "version" in scope.values and _is_shut_by_default(block):
+            put(f"unread[the address of {name}]", "a VLAN interface is shut until `no shutdown`", block.line)
         if name == words.MANAGEMENT_INTERFACE or (
             block.values.keys() <= _ROUTED and not block.tables and not block.scopes
         ):
@@ -257,6 +259,12 @@ def finish(document: Document) -> None:
             put(f"interface[{name}]/{leaf}", value, line)
         if "peer link" in block.values:
             put("mlag/peer_link", str(name), block.values["peer link"][1])
+
+
+def _is_shut_by_default(block: Scope) -> bool:
+    """Return whether an interface with an address states neither that it is up nor that it is shut."""
+    values = block.values.keys()
+    return "enabled" not in values and not values.isdisjoint(("ipv4", "ipv6"))
 
 
 def enabled_by_default(name: str, block: Scope, document: Document) -> bool:
