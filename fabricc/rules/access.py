@@ -368,7 +368,11 @@ def _lacking_switches(fabric: Switches) -> Iterator[Report]:
             groups.setdefault(summary.system, []).append(name)
     for names in groups.values():
         counts = Counter(path for name in names for path in fabric.summaries[name].common)
-        shared = {path for path, times in counts.items() if times >= _COMMON * max(len(names) - times, 1)}
+        both = sum(times > 1 for times in counts.values())
+        twins = len(names) == 1 + 1 and both > _COMMON and len(counts) == both + 1
+        shared = {
+            path for path, times in counts.items() if twins or times >= _COMMON * max(len(names) - times, 1)
+        }
         for name in sorted(names):
             lost = shared - set(fabric.summaries[name].common)
             if len(lost) == len(shared) > 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 from functools import lru_cache
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
@@ -18,7 +19,7 @@ from fabricc.facts.statement import HOST, Statement, Tier
 from fabricc.rules.next_hops import ports_of_static_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
 
@@ -29,7 +30,7 @@ _ODD = 20
 _FEW = 4
 """Fewer devices than this are no majority among themselves."""
 _SERVICES = (
-    "management/ntp", "management/syslog", "management/access", "management/aaa[", "management/snmp", "management/dns",
+    "management/ntp", "management/syslog", "management/access", "management/aaa", "management/snmp", "management/dns",
     "management/tacacs", "management/radius", "management/gnmi", "management/default_account", "management/gateway",
     "platform/http_api", "platform/routing_agents", "platform/wait_install", "user[",
 )  # fmt: skip
@@ -313,6 +314,9 @@ def odd_devices(ballot: VoteTable) -> dict[str, list[Expected]]:
             for name in names:
                 if differs or any(uneven) or name in ballot.mixed:
                     found.setdefault(name, []).append(expected)
+    for kind, votes in ballot.votes.items():
+        for name, expected in _values_of_twins(kind, votes):
+            found.setdefault(name, []).append(expected)
     every = ballot.of_all_tiers() if few else {}
     for votes in few:
         mates = [(_of_switch(vote), names) for vote, names in votes.items()]
@@ -325,6 +329,38 @@ def odd_devices(ballot: VoteTable) -> dict[str, list[Expected]]:
                 for name in names:
                     found.setdefault(name, []).append(expected)
     return found
+
+
+_SHARED = 6
+"""Statements that two switches share at least if they are to be the same; in half as many they may differ."""
+
+
+def _values_of_twins(kind: Kind, votes: Mapping[Vote, list[str]]) -> Iterator[tuple[str, Expected]]:
+    """Yield the two switches of a tier if they are nearly the same, each with the values of the other.
+
+    These are those of traffic classes, PFC and BFD, and the services that one of them has.
+    """
+    if kind[1].value not in SWITCHES or len(votes) != _TWO or sum(map(len, votes.values())) != _TWO:
+        return
+    for (vote, (name,)), (other, (witness,)) in permutations(votes.items()):
+        mine, its = dict(vote.device), dict(other.device)
+        differing = {path for path in mine.keys() | its.keys() if mine.get(path) != its.get(path)}
+        wanted: dict[str, tuple[Value | None, int]] = {
+            path: (value, 1)
+            for path, value in its.items()
+            if path in differing
+            and path.startswith(_OF_ALL)
+            and (path not in mine or not path.startswith(_SERVICES))
+            and not path.startswith(_OWN)
+        }
+        shared = len(mine.items() & its.items())
+        if wanted and shared >= max(_SHARED, 2 * len(differing)):
+            yield name, Expected(kind, _TWO, wanted, {}, witness)
+
+
+_TWO = 2
+_OWN = ("management/gateway", "user[")
+"""Statements about services that are of one device alone."""
 
 
 def _disputed_values(expected: Expected, mates: Iterable[tuple[Vote, list[str]]]) -> Expected:
@@ -417,7 +453,8 @@ def _counts_alone(path: str) -> bool:
 
 def describe_peers(number: int, kind: Kind) -> str:
     """Return a number of devices of a kind, in words."""
-    return f"{number:,} {_MANY.get(kind[1], 'switches')}"
+    many = _MANY.get(kind[1], "switches")
+    return f"{number:,} {many}" if number > 1 else f"the other one of two {many}"
 
 
 def _has_difference(vote: Vote, expected: Expected) -> bool:

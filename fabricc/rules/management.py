@@ -172,6 +172,22 @@ def _without_login(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(MISSING, statement.device, paths, message, "no login", Severity.WARNING, remedy)
 
 
+_AAA = "management/aaa/a"
+"""Begins the statements about authentication, authorization and accounting."""
+
+
+def _unasked_servers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report logins that servers account for, or authorize, and do not authenticate."""
+    stated = statement.facts_below(_AAA)
+    if stated and not any("authentication login" in path for path in stated):
+        message = (
+            f"{statement.name} accounts for logins by its servers, and asks none of them for the password"
+        )
+        remedy = "Authenticate logins by the servers."
+        path = next(iter(stated))
+        yield finding_at(MISSING, statement.device, path, message, "no AAA", Severity.WARNING, remedy)
+
+
 _LARGEST, _ALONE = 8, 32
 """Lengths of the largest network of management, and of a port that reaches no gateway by itself."""
 
@@ -233,5 +249,6 @@ RULES = (
     SwitchRule(MISSING, OTHER, (), _closed_access),
     SwitchRule(MISSING, OTHER, (), _without_login),
     SwitchRule(UNDEFINED, OTHER, (), _odd_management),
+    SwitchRule(MISSING, OTHER, (), _unasked_servers),
     SwitchRule(MISSING, OTHER, (), _quiet_logs),
 )

@@ -63,7 +63,7 @@ def find_outliers(
         mine = statement.rest.get(path)
         if path.startswith(_POOL) and sized:
             continue  # a pool is what the headroom of the ports leaves
-        if path in _SERVICES and mine is None:
+        if path in _SERVICES and mine is None and times > 1:
             continue  # reported as a missing service
         if path == _GATEWAY and not _is_in_own_subnet(statement, value):
             continue  # of another management network

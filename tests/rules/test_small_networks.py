@@ -9,6 +9,7 @@ import pytest
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Place, Tier, read_statement
+from fabricc.rules import consensus
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches
 from fabricc.rules.sessions import sessions_of
@@ -139,6 +140,8 @@ def audit_texts(texts: dict[str, str], system: str = "eos") -> dict[tuple[str, s
         (EVPN, "      network 10.255.1.0/32\n", "", "FAB9676", "network 10.255.0.0/32"),
         (EVPN, "router bgp", "ip route 10.255.0.1/32 192.0.2.9\nrouter bgp", "FAB9680",
          "ip route 10.255.0.1/32 192.0.2.9"),
+        (EVPN, "router bgp", "ip route 10.0.0.1/32 Null0\nrouter bgp", "FAB9660", "ip route 10.0.0.1/32 Null0"),
+        (EVPN, "router bgp", "ip route 128.0.0.0/1 Null0\nrouter bgp", "FAB9683", "ip route 128.0.0.0/1 Null0"),
         (EVPN, "router bgp", "neighbor 10.0.0.1 bfd\nrouter bgp", "FAB9060", "neighbor 10.0.0.1 bfd"),
         (EVPN, "router bgp", "<<<<<<< HEAD\nrouter bgp", "FAB9060", "<<<<<<< HEAD"),
         (EVPN, "hostname left", "hostname left\nip name-server vrf {{ vrf }} 192.0.2.1", "FAB9060",
@@ -194,6 +197,19 @@ def test_a_policy_of_one_family_that_permits_nothing_is_found() -> None:
     }
     found = [each.message for each in find_all(ours.infer_fabric(devices)) if "permits none" in each.message]
     assert len(found) == len(texts)
+
+
+def test_two_switches_of_a_tier_that_differ_in_one_class_are_found() -> None:
+    """What one has in common with the other is enough to tell that they are to be the same."""
+    shared = tuple((f"qos/dscp[{point}]/traffic_class", 1) for point in range(6))
+    votes = {
+        consensus.Vote(("eos", Tier.TOR, ""), (*shared, *own), ()): [name]
+        for name, own in (("a", (("qos/dscp[26]/traffic_class", 3),)), ("b", ()))
+    }
+    ballot = consensus.VoteTable({("eos", Tier.TOR, ""): votes})
+    found = consensus.odd_devices(ballot)
+    assert [[*each.device] for each in found["b"]] == [["qos/dscp[26]/traffic_class"]]
+    assert "a" not in found
 
 
 def test_a_loopback_that_another_switch_announces_is_no_fault() -> None:
