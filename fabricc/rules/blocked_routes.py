@@ -48,23 +48,30 @@ _SHORT = 65535
 def _closed_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report lists of sessions with other switches that permit no route: of others inwards, and none outwards."""
     joined = sessions_to_switches(statement, sessions)
+    leaf = _passes_nothing_on(statement, len(joined))
     for way, leaves in _WAYS.items():
         closed: dict[str, list[Key]] = {}
         for key, values in joined:
-            for leaf in leaves:
-                if leaf in values and _permits_none(statement, str(values[leaf]), way, values):
-                    closed.setdefault(leaf, []).append(key)
-        for leaf, keys in closed.items():
-            kind, name = _kind_and_name(str(statement.sessions[keys[0]][leaf]))
+            for each in leaves:
+                if each in values and _permits_none(statement, str(values[each]), way, values, leaf):
+                    closed.setdefault(each, []).append(key)
+        for each, keys in closed.items():
+            kind, name = _kind_and_name(str(statement.sessions[keys[0]][each]))
             who = join_words([neighbor for _, neighbor in keys], 2)
             effect = "accepts no route from" if way == "in" else "announces no route to"
             of = " of other switches" if way == "in" else ""
             message = f"{statement.name} {effect} {who}: the {_LISTS[kind]} {name} permits none{of}"
             remedy = "Permit the prefixes of the fabric in the list, or remove it from the sessions."
-            path = session_path(keys[0], leaf)
+            path = session_path(keys[0], each)
             yield finding_at(
-                REFUSED, statement.device, path, message, f"{leaf} permits none", Severity.WARNING, remedy
+                REFUSED, statement.device, path, message, f"{each} permits none", Severity.WARNING, remedy
             )
+
+
+def _passes_nothing_on(statement: Statement, joined: int) -> bool:
+    """Return whether a switch has no routes of others to announce: it is a ToR, or all sessions lead to one switch."""
+    fars = {far.end.device for far in statement.fars.values() if far.known}
+    return statement.place.tier is Tier.TOR or (len(fars) == 1 and joined == len(statement.sessions))
 
 
 def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -98,8 +105,9 @@ def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 def _foreign_exports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report exports of a ToR that name prefixes or paths in each permitting clause, and none of the ToR."""
-    announces = statement.place.tier is Tier.TOR and any(map(statement.facts_below, _ANNOUNCED))
+    announces = any(map(statement.facts_below, _ANNOUNCED))
     joined = sessions_to_switches(statement, sessions) if announces else []
+    joined = joined if _passes_nothing_on(statement, len(joined)) else []
     for name in dict.fromkeys(str(values["export"]) for _, values in joined if "export" in values):
         clauses = {
             path: str(value)
@@ -152,8 +160,13 @@ def _kind_and_name(value: str) -> tuple[str, str]:
     return (kind, name) if kind in _LISTS else ("prefix_list", value)
 
 
-def _permits_none(statement: Statement, value: str, way: str, session: Mapping[str, Value]) -> bool:
-    """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count."""
+def _permits_none(
+    statement: Statement, value: str, way: str, session: Mapping[str, Value], leaf: bool
+) -> bool:
+    """Return whether a list of a session permits no route; `way` is `in` or `out`, for which own prefixes count.
+
+    A `leaf` passes no routes of others on.
+    """
     kind, name = _kind_and_name(value)
     entries = list_entries(statement, kind, name)
     if not entries and kind == "prefix_list":  # `filter-list` of NX-OS names one of AS paths
@@ -169,7 +182,6 @@ def _permits_none(statement: Statement, value: str, way: str, session: Mapping[s
     permitted = [text for text in entries if not text.startswith("deny")]
     if way == "in":
         return all(_is_own(statement, text) for text in permitted)
-    leaf = statement.place.tier is Tier.TOR  # which passes no routes of others on
     return not permitted or (leaf and not any(_meets_own(statement, text) for text in permitted))
 
 

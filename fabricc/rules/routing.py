@@ -29,6 +29,7 @@ from fabricc.rules.sessions import (
     carries_evpn,
     external_sessions,
     has_policy,
+    is_open_list,
     open_sessions,
     sessions_to_switches,
 )  # fmt: skip
@@ -164,10 +165,25 @@ def _denying_maps(statement: Statement, direction: str) -> set[str]:
     found = set()
     for name, each in clauses.items():
         texts = [text for _, text in sorted(each)]
+        texts = ["deny" if _denies_by_open_list(statement, text) else text for text in texts]
         usual = [text for text in texts if not any(mark in text for mark in marks)]  # no switch is drained
         if permits_none(system, usual or texts, absent):
             found.add(name)
     return found
+
+
+def _denies_by_open_list(statement: Statement, clause: str) -> bool:
+    """Return whether a clause denies what a list permits, and that is everything."""
+    words = clause.split()
+    return (
+        words[:2] in (["deny", "prefix_list"], ["deny", "as_path_list"])
+        and len(words) == _LISTED
+        and (is_open_list(statement, words[2]))
+    )
+
+
+_LISTED = 3
+"""Words of a clause with one list."""
 
 
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

@@ -413,7 +413,7 @@ def open_policies(statement: Statement, values: Mapping[str, Value], direction: 
     """Return the policies of a session in a direction if each permits every route; "" if one may not, or is missing."""
     stated = [(leaf, str(values[leaf])) for leaf in _POLICIES[direction] if leaf in values]
     routed = all(
-        permits_all(statement, name) if leaf == direction else _is_open_list(statement, name)
+        permits_all(statement, name) if leaf == direction else is_open_list(statement, name)
         for leaf, name in stated
     )
     return " and ".join(name.rpartition(" ")[2] for _, name in stated) if routed else ""
@@ -428,11 +428,11 @@ def permits_all(statement: Statement, name: str) -> bool:
     }
     first = clauses[min(clauses)] if clauses else []
     if first[:2] == ["permit", "prefix_list"]:
-        return _is_open_list(statement, first[2]) and len(clauses) == 1
+        return is_open_list(statement, first[2]) and len(clauses) == 1
     return first[:1] == ["permit"] and _CONDITIONS.isdisjoint(first)
 
 
-def _is_open_list(statement: Statement, name: str) -> bool:
+def is_open_list(statement: Statement, name: str) -> bool:
     """Return whether the first entry of a list permits everything."""
     name = name.rpartition(" ")[2]
     paths = (f"{kind}[{name}]/0" for kind in ("prefix_list", "as_path_list", "access_list"))

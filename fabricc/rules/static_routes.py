@@ -20,6 +20,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.next_hops import parse_addresses
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import (
+    Key,
     Sessions,
     carries_evpn,
     external_sessions,
@@ -193,6 +194,8 @@ def _is_reachable(fabric: Switches, hop: str, owners: set[str]) -> bool:
 
 NOWHERE = "FAB9683"
 _DEFAULTS = ("static_route[0.0.0.0/0]", "static_route[::/0]")
+_HALVES = tuple(f"static_route[{half}/1]" for half in ("0.0.0.0", "128.0.0.0", "::", "8000::"))
+"""The two parts of a default route, which take its place."""
 
 
 def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -239,19 +242,35 @@ def _leads_out(statement: Statement, path: str) -> bool:
     return not drops and not (hops and network and all(ip_address(hop) in network for hop in hops))
 
 
-def _dropped_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report static routes that drop packets to the neighbor of a session."""
-    neighbors = {
-        f"{key[1]}/{128 if ':' in key[1] else 32}": key[1] for key in statement.sessions if not key[0]
-    }
-    for path, value in statement.facts_below("static_route[").items():
-        address = neighbors.get(outer_key(path)) if path.endswith("]") else None
-        if address and str(value) in DROPS:
-            message = f"{statement.name} drops packets to {address}, with which it has a session"
+def _dropped_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report static routes that drop packets to the neighbor of a session, in place of the subnet that it is in."""
+    routes = statement.facts_below("static_route[")
+    dropping = [path for path, value in routes.items() if path.endswith("]") and str(value) in DROPS]
+    for path in dropping:
+        block = parse_block(outer_key(path))
+        hit = [
+            key
+            for key in statement.sessions
+            if block and not key[0] and _covers_alone(statement, sessions, key, block)
+        ]
+        if hit:
+            message = f"{statement.name} drops packets to {hit[0][1]}, with which it has a session"
             remedy = "Remove the static route."
             yield finding_at(
                 STATIC, statement.device, path, message, "dropped neighbor", Severity.ERROR, remedy
             )
+
+
+def _covers_alone(statement: Statement, sessions: Sessions, key: Key, block: Block) -> bool:
+    """Return whether a block contains the neighbor of a session, and is longer than each subnet of the port there."""
+    mine = parse_block(f"{key[1]}/{128 if ':' in key[1] else 32}") if is_address(key[1]) else None
+    texts = statement.addresses.get(sessions.near.get(key, ""), ())
+    subnets = [each for each in map(parse_block, texts) if each and mine and each.covers(mine)]
+    return bool(
+        mine
+        and block.covers(mine)
+        and block.length > max((each.length for each in subnets), default=mine.length - 1)
+    )
 
 
 _ORIGINS = ("bgp/network[0.0.0.0/0]", "bgp/network[::/0]")
@@ -283,7 +302,7 @@ def _dropped_default(statement: Statement, sessions: Sessions) -> Iterator[Findi
     """
     paths = [
         path
-        for path in _DEFAULTS
+        for path in (*_DEFAULTS, *_HALVES)
         if any(word in DROPS for word in str(statement.rest.get(path, "")).split(","))
     ]
     if not paths:
