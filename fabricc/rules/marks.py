@@ -379,6 +379,7 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
         theirs[name] = {block for each in texts if (block := parse_block(each))}
         if mine := fabric.subnets().get(name):
             theirs[name] |= {each.block for each in mine.of(name)}
+    led = any(each.leads_out for each in fabric.summaries.values())
     for name, summary in fabric.summaries.items():
         for policy, path, texts in summary.accepts:
             prefixes = _prefixes(texts)
@@ -386,9 +387,11 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
             others = (block for other, found in theirs.items() if other != name for block in found)
             if any(fabric.owners(each.partition("/")[0]) for each in prefixes):
                 continue
-            exact = {
-                each for each, text in zip(blocks, texts, strict=False) if each.length and " " not in text
-            }
+            exact = {each for each, text in zip(blocks, texts, strict=False) if " " not in text}
+            if any(not each.length for each in exact) and (
+                led or any(each.outer for each in fabric.summaries.values())
+            ):
+                continue
             if len(blocks) == len(texts) and not any(
                 each.family == other.family
                 and (each == other if each in exact else each.covers(other) or other.covers(each))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SECONDARY
+from fabricc.facts.paths import split_list_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
+from fabricc.rules.sessions import sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import LinkPeer, Tier
-    from fabricc.rules.sessions import Key
+    from fabricc.facts.statement import LinkPeer, Statement, Tier
+    from fabricc.rules.sessions import Key, Sessions
 
 
 class UnresolvedHop(NamedTuple):
@@ -197,6 +201,8 @@ class Summary(NamedTuple):
         pair: the other switch of its pair; None without one.
         hosts: name and address of each loopback of the default routing instance.
         mute: the path of its BGP if it has no session in the default routing instance.
+        marks: communities that its policies set; `wanted`: clauses of imports by communities alone, and these.
+        leads_out: whether it has a default route, or announces one.
         demands: what its sessions over bare ports demand of their other ends, and the path and neighbor of each.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
@@ -236,6 +242,9 @@ class Summary(NamedTuple):
     hosts: tuple[tuple[str, str], ...] = ()
     demands: tuple[tuple[str, str, str], ...] = ()
     mute: str = ""
+    marks: frozenset[str] = frozenset()
+    wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    leads_out: bool = False
 
 
 class EndValues(NamedTuple):
@@ -346,3 +355,28 @@ class Subnets(NamedTuple):
             vrf, _, text = line.partition(" ")
             if block := parse_block(text):
                 yield Subnet(vrf, block, device, port, text)
+
+
+_COMMUNITY = re.compile(r"\d+:\d+")
+
+
+def wanted_communities(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the first clause of each import from other switches that permits by communities alone, and these."""
+    imports = {str(values.get("import")) for _, values in sessions_to_switches(statement, sessions)}
+    for name in sorted(imports):
+        clauses = statement.facts_below(f"route_map[{name}]/")
+        permits = [
+            str(value).split() for path, value in clauses.items()
+            if is_number(split_list_path(path, "route_map")[1]) and str(value).startswith("permit")
+        ]  # fmt: skip
+        lists = [words[2] for words in permits if words[1:2] == ["community_list"]]
+        members = [str(statement.rest.get(f"community_list[{each}]", "")).split(", ") for each in lists]
+        wanted = tuple(each for some in members for each in some)
+        if permits and len(lists) == len(permits) and all(map(_COMMUNITY.fullmatch, wanted)):
+            yield next(iter(clauses)), wanted
+
+
+def set_communities(statement: Statement) -> frozenset[str]:
+    """Return the communities that policies of a switch give to routes: conditions name lists, and no communities."""
+    texts = map(str, statement.facts_below("route_map[").values())
+    return frozenset(each for text in texts if ":" in text for each in _COMMUNITY.findall(text))

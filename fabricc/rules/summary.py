@@ -18,7 +18,7 @@ from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.duplicates import distinguishers
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
-from fabricc.rules.records import Attached, OuterSession, Pair, Summary
+from fabricc.rules.records import Attached, OuterSession, Pair, Summary, set_communities, wanted_communities
 from fabricc.rules.segments import segment_settings
 from fabricc.rules.sessions import (
     UPPER,
@@ -164,6 +164,10 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         () if statement.expected.planned else _host_addresses(statement),
         tuple([(what, *each) for what, each in demands.items()]),
         _mute_process(statement, sessions, bool(prefixes or maps)),
+        set_communities(statement),
+        () if statement.expected.planned else tuple(wanted_communities(statement, sessions)),
+        any(prefix.endswith("/0") for prefix in (*prefixes, *(prefix for prefix, _, _ in routes)))
+        or "default_originate" in statement.session_leaves,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from fabricc.rules.blocked_routes import list_entries, permits_nothing, refuses_
 from fabricc.rules.findings import finding_at
 from fabricc.rules.idle_filters import POINTLESS
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
-from fabricc.rules.sessions import sessions_to_switches
+from fabricc.rules.sessions import is_address, sessions_to_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,7 +235,27 @@ def _unset_metrics(fabric: Switches) -> Iterator[Report]:
             )
 
 
+def _unset_communities(fabric: Switches) -> Iterator[Report]:
+    """Report imports by communities that no switch sets, where no session leads out of the known network."""
+    switches = fabric.summaries.values()
+    if fabric.planned or not any(each.wanted for each in switches):
+        return
+    neighbors = [each.key[1] for summary in switches for each in summary.outer]
+    alone = any(each.asn is not None and not fabric.linked(name) for name, each in fabric.summaries.items())
+    if alone or any(is_address(each) and not fabric.owners(each) for each in neighbors):
+        return
+    known = frozenset[str]().union(*(each.marks for each in switches))
+    for name, summary in fabric.summaries.items():
+        for path, wanted in summary.wanted:
+            if known.isdisjoint(wanted):
+                clause = split_list_path(path, "route_map")[0]
+                message = f"{name}: {clause} permits routes with {wanted[0]} alone, and no switch sets it"
+                remedy = "Set the community where the routes enter BGP, or permit the prefixes of the fabric."
+                yield Report(POINTLESS, name, (path,), message, "unset community", Severity.WARNING, remedy)
+
+
 RULES = (
+    FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_communities),
     SwitchRule(POINTLESS, POLICY, (Input.BGP,), _lists_of_other_families),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unmet_conditions),
     FabricRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unset_metrics),

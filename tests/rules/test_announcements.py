@@ -127,6 +127,12 @@ IN_BARE_FABRICS = {
                  "  neighbor 192.0.2.1 activate\n  neighbor 192.0.2.1 route-map ANY in\n"
                  "  neighbor 192.0.2.1 prefix-list NO out\n",
                  "ip prefix-list NO deny any\nroute-map ANY permit 10\n", "takes every route by ANY"),
+    "a mark of nobody": ("leaf1", "", "  neighbor ISL route-map T in\n",
+                         "bgp community-list standard C permit 65000:9\nroute-map T permit 10\n match community C\n",
+                         "no switch sets it"),
+    "a denied list of all": ("leaf1", "", "  neighbor ISL route-map T in\n",
+                             "ip prefix-list A permit any\nroute-map T deny 10\n match ip address prefix-list A\n"
+                             "route-map T permit 20\n", "permits none"),
     "a shut session": ("leaf1", " neighbor swp1 shutdown\n", "", "", "shut session with swp1"),
     "an unknown condition": ("leaf1", "", "  neighbor ISL route-map T in\n",
                              "route-map T permit 10\n match intf-name swp1\n", "no condition is called intf-name"),
