@@ -38,6 +38,7 @@ _LIKE = frozenset(
         "vrf",
     )
 )
+_OF_NEIGHBORS = ("remote_asn", "remote_kind", "setting[remote-as]", "description")
 _NUMBERED: Values = {}
 """Statements of a neighbor that are stored by its address."""
 _WHOLE = frozenset(
@@ -297,7 +298,7 @@ def place_statements(system: str, parts: Parts, announced: tuple[Neighbor, ...])
     peers: dict[str, Address] = {}
     facts: Facts = {}
     for (vrf, name), values in parts.sessions().items():
-        if named := {leaf: values[leaf] for leaf in ("remote_asn", "description") if leaf in values}:
+        if named := {leaf: values[leaf] for leaf in _OF_NEIGHBORS if leaf in values}:
             if name not in peers and (address := address_of(name)) is not None:
                 peers[name] = address
             neighbors[name] = _NUMBERED if name in peers else neighbors.get(name, {}) | named

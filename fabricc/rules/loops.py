@@ -132,7 +132,7 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
     every = Counter(summary.asn for summary in fabric.summaries.values())
     for name, summary in fabric.summaries.items():
         placed = summary.tier is Tier.TOR
-        among = numbers if placed else every
+        among = numbers if placed and len(numbers) > 1 else every
         if (
             (placed or (summary.tier is Tier.OTHER and not summary.outer and not fabric.planned))
             and summary.loops

@@ -83,7 +83,7 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
     inside = [each for port, mine in own.items() if statement.of(port, "vrf") is None for each in mine]
     for name, path, hop in maps:
         near = any(hop in each.network for each in (*inside, *management))
-        if not near and any(each.version == hop.version for each in inside):
+        if not near and (bare or any(each.version == hop.version for each in inside)):
             subject = f"sets the next hop {hop} by the policy {name}"
             found.append(UnresolvedHop(subject, str(hop), path, learned=True))
     if not found or not states_all_addresses(statement, own, borrowing=True):

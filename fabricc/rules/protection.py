@@ -56,7 +56,8 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     if not used or (_INTENT not in statement.rest and not ports and not unused):
         return
     leaves = (_BY_TAG, "pfc", _ONE_WAY, "headroom/xoff_bytes", "watchdog")
-    paths = [*_moved_points(statement), *(f"{PORT}{ports[0]}]/{leaf}" for leaf in leaves if ports)]
+    off = [f"{PORT}{port}]/{_PFC_MODE}" for port in ports if statement.ports[port].get(_PFC_MODE) == "off"]
+    paths = [*off[:1], *_moved_points(statement), *(f"{PORT}{ports[0]}]/{leaf}" for leaf in leaves if ports)]
     message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
     remedy = "Enable PFC for the class of RDMA on every port, or remove it everywhere."
     yield finding_at(

@@ -235,14 +235,14 @@ def session_findings(table: SessionTable, devices: Mapping[str, Device]) -> Iter
 def _misnamed(
     table: SessionTable, pairs: Sequence[tuple[Peer, Peer, bool, list[str]]]
 ) -> set[tuple[str, str]]:
-    """Return the devices whose neighbors all state one number for several devices whose own numbers differ."""
-    named: defaultdict[tuple[str, Value | None], set[int | None]] = defaultdict(set)
-    wrong: defaultdict[tuple[str, str], list[tuple[str, Value | None]]] = defaultdict(list)
+    """Return the devices whose neighbors all state a number that is stated for devices with different own numbers."""
+    named: defaultdict[Value | None, set[int | None]] = defaultdict(set)
+    wrong: defaultdict[tuple[str, str], list[Value | None]] = defaultdict(list)
     for peer, other, right, _ in pairs:
         if not right:
-            statement = (peer.device, table.values_of(peer).remote)
-            named[statement].add(table.values_of(other).asn)
-            wrong[other.device, other.key[0]].append(statement)
+            remote = table.values_of(peer).remote
+            named[remote].add(table.values_of(other).asn)
+            wrong[other.device, other.key[0]].append(remote)
     return {at for at, some in wrong.items() if all(len(named[each]) > 1 for each in some)}
 
 

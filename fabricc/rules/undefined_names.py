@@ -83,6 +83,7 @@ _OTHERS = (
 
 
 _PROCESS = path_pattern(r"(?:vrf[_]/)?bgp/(?:redistribute_\w+|redistribute[_]|network[_])")
+_RANGE = path_pattern(r"(?:vrf[_]/)?bgp/listen[_]/setting\[(?:import|export)\]")
 
 
 _AGGREGATE, _AGGREGATE_MAPS = "bgp/aggregate[", ("route-map", "suppress-map")
@@ -177,7 +178,10 @@ def _find_undefined(
                     use(kind, value, path)
         elif (
             (path[0] == "b" and installing_map(path))
-            or (path[0] in "bv" and _PROCESS.fullmatch(path))
+            or (
+                path[0] in "bv"
+                and (_PROCESS.fullmatch(path) or (_RANGE.fullmatch(path) and _is_written(statement, value)))
+            )
             or (
                 path[0] == "v"
                 and _INSTANCE_POLICY.fullmatch(path)
@@ -214,6 +218,11 @@ def _find_undefined(
         for other in unused[kind]
         if _is_misspelled(other, name)
     ]
+
+
+def _is_written(statement: Statement, name: object) -> bool:
+    """Return whether a file has a name: SONiC makes the policy of ranges by itself."""
+    return any(str(name) in text for text in statement.device.files.values())
 
 
 _FEW = 50

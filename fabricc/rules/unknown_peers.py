@@ -11,6 +11,7 @@ from fabricc.back.nos.route_blocks import (
     accepts_by_default,
 )
 from fabricc.base.diagnostics import Severity
+from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.policy import Policy, Route
@@ -45,9 +46,11 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
         for name, summary in fabric.summaries.items()
         if not all(map(is_address, summary.remote)) and not summary.joined
     }  # switches of a fabric without addresses, whose links are not known
+    flat = all(each.tier is Tier.OTHER for each in fabric.summaries.values())  # all of one segment
     for name, summary in fabric.summaries.items():
         unknown = _strangers(fabric, summary)
-        placed = summary.tier in (Tier.TOR, *UPPER) or (name in bare and len(bare) >= _SEVERAL)
+        lone = (name in bare and len(bare) >= _SEVERAL) or (flat and summary.joined)
+        placed = lone or summary.tier in (Tier.TOR, *UPPER)
         if not unknown or not placed or not _has_known_peer(fabric, summary):
             continue
         if tors is None:
@@ -98,10 +101,13 @@ def _strangers(fabric: Switches, summary: Summary) -> list[OuterSession]:
 
     The device of such a session is one of the fabric whose files are not here.
     """
+    ports = [each for each in summary.outer if not is_address(each.key[1])] if summary.joined else []
+    numbers = {str(each.asn) for each in fabric.summaries.values()} if ports else set[str]()
     unknown = [each for each in summary.outer if _is_unknown(fabric, each.key[1])]
+    unknown += [each for each in ports if any(map(is_number, each.kinds)) and numbers.isdisjoint(each.kinds)]
     if not unknown:
         return []
-    known = [each.kinds for each in summary.outer if not _is_unknown(fabric, each.key[1])]
+    known = [each.kinds for each in summary.outer if each not in unknown]
     return [
         each
         for each in unknown

@@ -158,6 +158,11 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
     for name, line in refused.items():
         why = "no line makes it a peer group, and it is neither an address nor a port (`interface`)"
         document.put(f"{prefix}unread[neighbor {name}]", why, line)
+    alone = all("is a group" in speaker.values for speaker in speakers.values())
+    for name in speakers if alone else ():
+        if name not in map(str, (group for group, _ in bgp.table("listen").values())):
+            why = "no neighbor is in this peer group"
+            document.put(f"{prefix}unread[neighbor {name}]", why, speakers[name].line)
     for name, speaker in speakers.items():
         own = speaker.values
         if name in refused:
