@@ -14,6 +14,7 @@ from fabricc.back.nos.unread_lines import (
     foreign_action,
     impossible_address,
     is_doubtful,
+    line_of_group,
     misplaced_lines,
     misspelled_words,
     unapplied_group,
@@ -130,6 +131,7 @@ def _unapplied_groups(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for name, (file, line) in groups.items():
         message = f"{device.name}: the group {name} is applied nowhere, so that its statements have no effect"
         remedy, place = "Apply the group, or remove it.", device.paths.get(file, file)
+        line = line_of_group(name, device.files.get(file, "")) or line
         yield Finding(UNREAD, message, place, line, f"unapplied: {name}", Severity.WARNING, remedy)
 
 

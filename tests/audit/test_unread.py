@@ -12,7 +12,7 @@ from fabricc.audit.run import audit_fabric
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.frr import FRR
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.unread_lines import misplaced_lines, misspelled_words
+from fabricc.back.nos.unread_lines import misplaced_lines, misspelled_words, unapplied_group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -357,6 +357,24 @@ def find_words(system: str, text: str) -> list[tuple[int, str]]:
 def test_a_misspelled_word_is_found_at_its_line(kind: str) -> None:
     system, text, line, meant = WORDS[kind]
     assert find_words(system, text) == [(line, meant)]
+
+
+@pytest.mark.parametrize(
+    ("line", "applied"),
+    [
+        ("apply-groups BGP;", True),
+        ("set apply-groups [ HOST BGP ]", True),
+        ("protocols { apply-groups BGP; }", True),
+        ("inactive: apply-groups BGP;", False),
+        ("/* apply-groups BGP; */", False),
+        ("# apply-groups BGP;", False),
+        ("apply-groups-except BGP;", False),
+        ("apply-groups BGP2;", False),
+    ],
+)
+def test_a_group_of_junos_counts_where_a_line_in_force_applies_it(line: str, applied: bool) -> None:
+    found = unapplied_group("junos", "groups BGP protocols bgp group A type external", {"juniper.conf": line})
+    assert found == ("" if applied else "BGP")
 
 
 def test_a_statement_in_another_section_of_junos_is_found() -> None:

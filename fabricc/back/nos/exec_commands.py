@@ -258,6 +258,8 @@ _SECTIONS = (
     "system syslog host",
     "system management-instance",
     "interfaces lo0",
+    "groups",
+    "apply-groups",
 )
 _PARTS = ("unit", "family", "address", "filter", "mtu", "number-of-sub-ports")
 """Words that follow the name of a port in a statement without which the port is up and carries nothing."""

@@ -448,8 +448,21 @@ def unapplied_group(system: str, text: str, files: Mapping[str, str]) -> str:
     match = _GROUP.fullmatch(text) if system == "junos" else None
     if match is None or _BUILT_IN.fullmatch(match[1]):
         return ""
-    applied = re.compile(rf"apply-groups (?:\[[^\]]*)?(?<![\w-]){re.escape(match[1])}(?![\w-])")
-    return "" if any(map(applied.search, files.values())) else match[1]
+    applied = re.compile(rf"^(?:set |[^#\n:]*[{{;}})]?\s*){_applies(match[1])}", re.MULTILINE)
+    return "" if any(applied.search(_COMMENT.sub("", each)) for each in files.values()) else match[1]
+
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def _applies(group: str) -> str:
+    return rf"apply-groups (?:\[[^\]]*)?(?<![\w-]){re.escape(group)}(?![\w-])"
+
+
+def line_of_group(group: str, text: str) -> int:
+    """Return the line that applied a group, in a comment or with another word; 0 without one."""
+    named = re.compile(rf"\bapply-\w+(?:-except)? (?:\[.*)?{re.escape(group)}\b")
+    return next((at for at, line in enumerate(text.split("\n"), 1) if named.search(line)), 0)
 
 
 class Reference(NamedTuple):
