@@ -1,4 +1,4 @@
-"""Find filters of routes without effect: clauses that nothing meets, and clauses or lists that permit everything."""
+"""Find filters of routes without effect: clauses that nothing meets, those that permit all, communities without use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import defaults
+from fabricc.back.nos import defaults, route_blocks
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -14,7 +14,7 @@ from fabricc.facts.paths import first_key, split_list_path
 from fabricc.facts.statement import Statement, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import POLICY, Input, SwitchRule
+from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import (
     UNSET,
     Sessions,
@@ -184,10 +184,38 @@ def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+def _lost_tags(fabric: Switches) -> Iterator[Report]:
+    """Report communities that a switch defines without use, or deletes, while another switch matches or adds them."""
+    if fabric.planned:
+        return
+    by: dict[tuple[str, str], list[str]] = {}
+    for name, summary in fabric.summaries.items():
+        for verb, members, _ in summary.tags:
+            by.setdefault((verb, members), []).append(name)
+    for name, summary in fabric.summaries.items():
+        for verb, members, path in summary.tags:
+            deletes = verb == route_blocks.DELETES
+            matching, adding = (
+                [each for each in by.get((each_verb, members), ()) if each != name]
+                for each_verb in (route_blocks.MATCHES, route_blocks.ADDS)
+            )
+            if deletes:  # what another tier adds, this one may remove
+                adding = [each for each in adding if fabric.summaries[each].tier is not summary.tier]
+            if (deletes and matching and not adding) or (verb == route_blocks.IDLE and (matching or adding)):
+                whose = f"{matching[0]} matches" if matching else f"{adding[0]} adds to routes"
+                message = (
+                    f"{name} {verb} the community {members}, which {whose}: routes go where they should not"
+                )
+                remedy = "Add the community to the routes, or match it, as the other switches do."
+                group, word = f"lost community {members}", "delete" if deletes else ""
+                yield Report(POINTLESS, name, (path,), message, group, Severity.WARNING, remedy, word)
+
+
 RULES = (
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _pointless_filters),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _unsent_communities),
     SwitchRule(POINTLESS, POLICY, (Input.BGP, Input.LINKS), _open_lists),
     SwitchRule(UNREAD, POLICY, (), _idle_clauses),
     SwitchRule(UNREAD, POLICY, (), _closed_functions),
+    FabricRule(POINTLESS, POLICY, (Input.TIER,), _lost_tags),
 )

@@ -204,6 +204,7 @@ class Summary(NamedTuple):
         marks: communities that its policies set; `wanted`: clauses of imports by communities alone, and these.
         leads_out: whether it has a default route, or announces one.
         demands: what its sessions over bare ports demand of their other ends, and the path and neighbor of each.
+        tags: what its policies do with communities that have a list: verb, members, and path.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
@@ -245,6 +246,7 @@ class Summary(NamedTuple):
     marks: frozenset[str] = frozenset()
     wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     leads_out: bool = False
+    tags: tuple[tuple[str, str, str], ...] = ()
 
 
 class EndValues(NamedTuple):

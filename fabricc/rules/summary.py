@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos import defaults, evpn_defaults, qos_defaults, service_defaults
 from fabricc.back.nos.ports import PortKind
-from fabricc.back.nos.route_blocks import accepts_by_default
+from fabricc.back.nos.route_blocks import accepts_by_default, tags_of
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, split_list_path
@@ -168,6 +168,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         () if statement.expected.planned else tuple(wanted_communities(statement, sessions)),
         any(prefix.endswith("/0") for prefix in (*prefixes, *(prefix for prefix, _, _ in routes)))
         or "default_originate" in statement.session_leaves,
+        tags_of(statement.facts_below("community_list["), statement.facts_below("route_map[")),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from fabricc.audit.rules import find_all
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import Tier
+from fabricc.interface import audit_folder
 from fabricc.rules.announcements import LIMIT, permits_address
 from fabricc.rules.records import Summary
 from fabricc.rules.registry import run_fabric_rules
@@ -176,3 +177,32 @@ class _Denying:
 def test_the_policy_of_the_family_of_an_address_decides(stated: str, permits: bool) -> None:
     maps = [(stated, "bgp/redistribute_connected")]
     assert permits_address(_Denying(), maps, "10.0.0.1") is permits  # type: ignore[arg-type]
+
+
+TIERS = {
+    "sp1": "set policy-options policy-statement OUT term A then community add UP\n"
+    "set policy-options policy-statement OUT term A then accept\nset protocols bgp group D export OUT\n",
+    "lf1": "set policy-options policy-statement OUT term A from community UP\n"
+    "set policy-options policy-statement OUT term A then reject\nset protocols bgp group U export OUT\n",
+}
+
+
+@pytest.mark.parametrize(("device", "gone", "verb"), [("sp1", " community add UP", "has no use of"),
+    ("sp1", "community add", "deletes"), ("lf1", " from community UP", "has no use of"), ("", "", "")])  # fmt: skip
+def test_a_community_that_one_tier_no_longer_uses_is_found(
+    device: str, gone: str, verb: str, tmp_path: Path
+) -> None:
+    for name, text in TIERS.items():
+        changed = (
+            text.replace(gone, "community delete" if verb == "deletes" else " family inet")
+            if name == device
+            else text
+        )
+        known = f"set system host-name {name}\nset policy-options community UP members 0:15\n{changed}"
+        (tmp_path / f"{name}.conf").write_text(known)
+    found = [
+        each.message
+        for each in audit_folder(tmp_path, jobs=1).diagnostics
+        if "the community 0:15" in each.message
+    ]
+    assert [each.split(" the ")[0] for each in found] == ([f"{device} {verb}"] if device else [])

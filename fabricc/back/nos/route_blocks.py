@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -243,3 +244,33 @@ def refused_blocks(facts: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
         match = _MARTIANS.fullmatch(path)
         if match and str(value).split(" ")[0] in ("orlonger", "longer"):
             yield path, match[1]
+
+
+ADDS, MATCHES, DELETES, IDLE = "adds", "matches", "deletes", "has no use of"
+_COMMUNITIES = re.compile(r"community_list\[([^\]]+)\]")
+
+
+def tags_of(lists: Mapping[str, Value], clauses: Mapping[str, Value]) -> tuple[tuple[str, str, str], ...]:
+    """Return what policies do with each community that has a list: verb, members, and path of the clause or list.
+
+    Args:
+        lists: the facts about lists of communities.
+        clauses: those about clauses of policies.
+    """
+    named = {
+        match[1]: (str(value), path)
+        for path, value in lists.items()
+        if (match := _COMMUNITIES.fullmatch(path))
+    }
+    found, used = list[tuple[str, str, str]](), set[str]()
+    for path, value in clauses.items() if named else ():
+        for before, word in pairwise(str(value).split()):
+            text = named.get(word, (word, ""))[0]
+            if word in named or before == "add_community":
+                used.add(text)
+            if before == "add_community":
+                found.append((ADDS, text, path))
+            elif word in named and before in ("community_list", "delete"):
+                found.append((DELETES if before == "delete" else MATCHES, text, path))
+    found += [(IDLE, text, path) for text, path in named.values() if text not in used]
+    return tuple(found)
