@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.unread_lines import lost_activation
+from fabricc.back.nos.lost_lines import lost_activation
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.paths import last_key, last_leaf, list_leaf
 from fabricc.proof.compare import Finding

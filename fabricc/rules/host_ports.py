@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings, qos_defaults
+from fabricc.back.nos.lost_lines import NAMES_ADDRESS
 from fabricc.back.nos.ports import PortKind, lists_every_port, misspelled_kind
-from fabricc.back.nos.unread_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
+from fabricc.back.nos.lost_lines import NAMES_AS
 from fabricc.back.nos.ports import PortKind
-from fabricc.back.nos.unread_lines import NAMES_AS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number

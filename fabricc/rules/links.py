@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.defaults import certain_default_mtu, negotiates, ospf_defaults
 from fabricc.back.nos.harmful_settings import guard_of, states_guards
-from fabricc.back.nos.unread_lines import NAMES_ADDRESS
+from fabricc.back.nos.lost_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT, SharedTable

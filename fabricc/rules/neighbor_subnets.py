@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface, ip
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
-from fabricc.back.nos.unread_lines import NAMES_ADDRESS
+from fabricc.back.nos.lost_lines import NAMES_ADDRESS
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, scope_of, session_path

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import stops_bgp
 from fabricc.back.nos.exec_commands import Inactive, find_inactive, inactive_addresses
-from fabricc.back.nos.lost_lines import left_over_lines
+from fabricc.back.nos.lost_lines import left_over_lines, line_of_group, unapplied_group
 from fabricc.back.nos.unread_lines import (
     foreign_action,
     impossible_address,
     is_doubtful,
-    line_of_group,
     misplaced_lines,
     misspelled_words,
-    unapplied_group,
     wrong_numbers,
 )
 from fabricc.base.diagnostics import Severity

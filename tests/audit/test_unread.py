@@ -11,8 +11,9 @@ import pytest
 from fabricc.audit.run import audit_fabric
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.frr import FRR
+from fabricc.back.nos.lost_lines import unapplied_group
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.unread_lines import misplaced_lines, misspelled_words, unapplied_group
+from fabricc.back.nos.unread_lines import misplaced_lines, misspelled_words
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -179,3 +179,54 @@ def left_over_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
         if "<<<" in text or ">>>" in text or "{{" in text or "{%" in text:
             for match in _LEFT_OVER.finditer(text):
                 yield file, text.count("\n", 0, match.start()) + 1, match[0].strip()
+
+
+NAMES_AS = re.compile(r"\b(?:peer|remote|neighbor)[-_]?as\b", re.IGNORECASE)
+"""A line about the AS number of a neighbor, in the words of any system."""
+
+
+NAMES_ADDRESS = re.compile(r"(?<![\w-])addre?s{0,2}\b(?! virtual)", re.IGNORECASE)
+"""A line about an address of a port, also one that is commented out or misspelled."""
+_FAMILY = re.compile(r"\s*address-family (\S+)")
+_LOST = re.compile(r"\s*(?:[!#]+\s*|no )neighbor (\S+) activate\s*")
+
+
+def lost_activation(text: str, neighbor: str, family: str) -> int:
+    """Return the line by which a session or its group does not carry a family, or a comment that did; 0 without one."""
+    groups = re.findall(rf"^\s*neighbor {re.escape(neighbor)} peer[ -]group (\S+)", text, re.MULTILINE)
+    inside, names = "", {neighbor, *groups}
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := _FAMILY.match(line):
+            inside = match[1]
+        elif inside == family and (match := _LOST.fullmatch(line)) and match[1] in names:
+            return number
+    return 0
+
+
+BUILT_IN = re.compile(
+    r"default|dscp-\S+|ieee8021p-\S+|junos\S*|re[01]|node\d+|member\d+|\S+-(?:effort|forwarding|control)"
+)
+"""Names that a system defines itself (Junos CLI reference, "Default CoS settings" and `apply-groups`)."""
+_GROUP = re.compile(r"groups (\S+) .*")
+
+
+def unapplied_group(system: str, text: str, files: Mapping[str, str]) -> str:
+    """Return the group that an unread line is of, which no `apply-groups` of the files names; "" for none."""
+    match = _GROUP.fullmatch(text) if system == "junos" else None
+    if match is None or BUILT_IN.fullmatch(match[1]):
+        return ""
+    applied = re.compile(rf"^(?:set |[^#\n:]*[{{;}})]?\s*){_applies(match[1])}", re.MULTILINE)
+    return "" if any(applied.search(_COMMENT.sub("", each)) for each in files.values()) else match[1]
+
+
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def _applies(group: str) -> str:
+    return rf"apply-groups (?:\[[^\]]*)?(?<![\w-]){re.escape(group)}(?![\w-])"
+
+
+def line_of_group(group: str, text: str) -> int:
+    """Return the line that applied a group, in a comment or with another word; 0 without one."""
+    named = re.compile(rf"\bapply-\w+(?:-except)? (?:\[.*)?{re.escape(group)}\b")
+    return next((at for at, line in enumerate(text.split("\n"), 1) if named.search(line)), 0)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos
+from fabricc.back.nos.lost_lines import BUILT_IN
 from fabricc.back.reading import Block, Each, Reader, Row, Topic, block_rows
 from fabricc.back.reading.rows import Rows, word_variants, words_of_rows
 from fabricc.back.reading.tree import braces, commands, leaf_statements
@@ -22,28 +23,6 @@ _ADDRESS = re.compile(
     r"|(?:logical-systems \S+ )?interfaces? .*\b(?:address|dhcp)\b"
 )
 _EMPTY_LIST = re.compile(r"access list (\S+)")
-
-
-NAMES_AS = re.compile(r"\b(?:peer|remote|neighbor)[-_]?as\b", re.IGNORECASE)
-"""A line about the AS number of a neighbor, in the words of any system."""
-
-
-NAMES_ADDRESS = re.compile(r"(?<![\w-])addre?s{0,2}\b(?! virtual)", re.IGNORECASE)
-"""A line about an address of a port, also one that is commented out or misspelled."""
-_FAMILY = re.compile(r"\s*address-family (\S+)")
-_LOST = re.compile(r"\s*(?:[!#]+\s*|no )neighbor (\S+) activate\s*")
-
-
-def lost_activation(text: str, neighbor: str, family: str) -> int:
-    """Return the line by which a session or its group does not carry a family, or a comment that did; 0 without one."""
-    groups = re.findall(rf"^\s*neighbor {re.escape(neighbor)} peer[ -]group (\S+)", text, re.MULTILINE)
-    inside, names = "", {neighbor, *groups}
-    for number, line in enumerate(text.split("\n"), 1):
-        if match := _FAMILY.match(line):
-            inside = match[1]
-        elif inside == family and (match := _LOST.fullmatch(line)) and match[1] in names:
-            return number
-    return 0
 
 
 def allows_on_link(text: str) -> bool:
@@ -440,31 +419,6 @@ def _words_of(system: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(found), frozenset(first)
 
 
-_GROUP = re.compile(r"groups (\S+) .*")
-
-
-def unapplied_group(system: str, text: str, files: Mapping[str, str]) -> str:
-    """Return the group that an unread line is of, which no `apply-groups` of the files names; "" for none."""
-    match = _GROUP.fullmatch(text) if system == "junos" else None
-    if match is None or _BUILT_IN.fullmatch(match[1]):
-        return ""
-    applied = re.compile(rf"^(?:set |[^#\n:]*[{{;}})]?\s*){_applies(match[1])}", re.MULTILINE)
-    return "" if any(applied.search(_COMMENT.sub("", each)) for each in files.values()) else match[1]
-
-
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-
-
-def _applies(group: str) -> str:
-    return rf"apply-groups (?:\[[^\]]*)?(?<![\w-]){re.escape(group)}(?![\w-])"
-
-
-def line_of_group(group: str, text: str) -> int:
-    """Return the line that applied a group, in a comment or with another word; 0 without one."""
-    named = re.compile(rf"\bapply-\w+(?:-except)? (?:\[.*)?{re.escape(group)}\b")
-    return next((at for at, line in enumerate(text.split("\n"), 1) if named.search(line)), 0)
-
-
 class Reference(NamedTuple):
     """A use of a name: the kind of what it stands for, and the name."""
 
@@ -484,10 +438,6 @@ _FORMS = (
     ("group", re.compile(r"(?:.* )?apply-groups (\S+)")),
     ("class map", re.compile(r"class (?!class-|copp-|c-)(\S+)")),
 )
-_BUILT_IN = re.compile(
-    r"default|dscp-\S+|ieee8021p-\S+|junos\S*|re[01]|node\d+|member\d+|\S+-(?:effort|forwarding|control)"
-)
-"""Names that a system defines itself (Junos CLI reference, "Default CoS settings" and `apply-groups`)."""
 
 
 def find_references(text: str) -> tuple[Reference, ...]:
@@ -496,7 +446,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
     return tuple(
         Reference(kind, match[1].strip("[]"))
         for kind, match in found
-        if match and not _BUILT_IN.fullmatch(match[1])
+        if match and not BUILT_IN.fullmatch(match[1])
     )
 
 

@@ -14,6 +14,7 @@ from fabricc.back.nos.junos.foreign.qos import (
     lost_pfc,
     put_contradictions,
     put_unused_curves,
+    put_unused_points,
 )
 from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import SPELLINGS, PortKind
@@ -257,15 +258,7 @@ def finish(document: Document) -> None:
     put_settings(document, "qos/", document.scope, QOS)
     put_contradictions(document, attachments)
     qos.put_refused_values(document)
-    for profile in document.scope.each("congestion").values():
-        points = profile.each("point")
-        bound = any(point.used for point in points.values())
-        for dscp, point in points.items():
-            if not point.used:
-                document.reject_all(point)
-                if bound and "pfc" in point.values:
-                    why = "no forwarding class without loss has this code point"
-                    document.put(f"unread[PFC of code point {dscp}]", why, point.values["pfc"][1])
+    put_unused_points(document)
 
 
 def _put_rest(document: Document, name: str, each: Scope) -> None:

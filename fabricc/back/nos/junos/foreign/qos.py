@@ -279,3 +279,16 @@ def put_unused_curves(document: Document, scheduler: Scope) -> None:
     for words, line in kept_statements(scheduler):
         if words.startswith("drop-profile-map ") and " protocol tcp " in words:
             document.put(f"unread[{words}]", "packets of RDMA are UDP", line)
+
+
+def put_unused_points(document: Document) -> None:
+    """List code points of notification profiles that no interface pauses, and state those beside others in effect."""
+    for profile in document.scope.each("congestion").values():
+        points = profile.each("point")
+        bound = any(point.used for point in points.values())
+        for dscp, point in points.items():
+            if not point.used:
+                document.reject_all(point)
+                if bound and "pfc" in point.values:
+                    why = "no forwarding class without loss has this code point"
+                    document.put(f"unread[PFC of code point {dscp}]", why, point.values["pfc"][1])
