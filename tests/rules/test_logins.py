@@ -26,12 +26,13 @@ UNSAFE_LINES = {
     "username eve password 0 eve role network-admin": "password",
     "username arista privilege 15 secret arista": "password",
     "snmp community <hidden> authorization read-write": "SNMP community",
+    "snmp-server community 5ecret rw": "SNMP community",
     "snmp client-list ALL 0.0.0.0/0": "SNMP clients",
     "system root-authentication plain-text-password-value <hidden>": "password",
     "system services extension-service request-response grpc skip-authentication": "gRPC",
 }
 SAFE_LINES = (
-    "snmp-server community 5ecret rw", "no snmp-server community public ro", "protocol https", "no protocol http",
+    "snmp-server community 5ecret ro", "no snmp-server community public ro", "protocol https", "no protocol http",
     "nxapi https port 443", "system services web-management https", "system services ssh",
     "username admin privilege 15 secret sha512 $6$abc", "username eve secret 0 aZ93kLmq", "no feature ftp-server",
     "protocol http localhost port 8080",

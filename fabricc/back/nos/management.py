@@ -134,7 +134,8 @@ def path_without_login(facts: Facts, unread: Iterable[str]) -> str:
 
 
 _OPEN = re.compile(
-    r"management/(?:open\[(?P<eos>\w+)\] default|(?P<nxos>grpc)_vrf\[default\] on|(?P<api>nxapi)_vrf default)"
+    r"management/(?:open\[(?P<eos>\w+)\] default|(?P<served>gnmi) default"
+    r"|(?P<nxos>grpc)_vrf\[default\] on|(?P<api>nxapi)_vrf default)"
 )
 _SSH = "management/ssh"
 
