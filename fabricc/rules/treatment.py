@@ -297,6 +297,20 @@ def _host_of(statement: Statement, port: str) -> tuple[str, Value | None]:
     return (f"{host} {rail.rstrip('0123456789')}", statement.of(port, "speed_gbps")) if named else ("", None)
 
 
+def _small_pools(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a pool of lossless traffic with next to nothing of the buffer (NVUE)."""
+    percent = as_int(statement.rest.get(_LOSSLESS_POOL))
+    if percent is not None and percent < _LEAST_PERCENT and traffic_classes.lossless_ports(statement):
+        message = f"{statement.name}: lossless traffic has {percent} % of the buffer"
+        remedy = "Give it most of the buffer: ports pause when the pool is full."
+        yield finding_at(
+            BUFFER, statement.device, _LOSSLESS_POOL, message, "lossless pool", Severity.WARNING, remedy
+        )
+
+
+_LOSSLESS_POOL, _LEAST_PERCENT = "pool/lossless_percent", 10
+
+
 def _one_way_pauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports that pause and do not honor pauses, or the reverse: packets are lost at one of the ends."""
     ports = [port for port, values in statement.ports.items() if _ONE_WAY in values]
@@ -378,5 +392,6 @@ RULES = (
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _absurd_cables, shared=True),
     SwitchRule(SLOW, ECN, (), _reversed_marking, shared=True),
     SwitchRule(HOP, PFC, (), _one_way_pauses, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _small_pools, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
 )

@@ -133,6 +133,7 @@ NVUE: dict[str, tuple[str, str, Callable[[Files], Files]]] = {
     "a number out of range": ("FAB9060", "detect-multiplier: 1", replace("detect-multiplier: 3", "detect-multiplier: 1", file="startup.yaml")),
     "a neighbor twice": ("FAB9060", "10.64.2.0:", replace(r"10\.64\.2\.2:", "10.64.2.0:", file="startup.yaml")),
     "an undefined peer group": ("FAB9605", "peer-group: NOBODY", replace("peer-group: UPSTREAM", "peer-group: NOBODY", file="startup.yaml")),
+    "a small pool of lossless traffic": ("FAB9668", "memory-percent: 5", replace("memory-percent: 90", "memory-percent: 5", file="startup.yaml")),
     "pauses in one direction": ("FAB9666", "tx: disable", replace(r"^( +)tx: enable", r"\1tx: disable", file="startup.yaml", count=1)),
     "no length of a cable": ("FAB9668", "cable-length: 0", replace(r"cable-length: \d+", "cable-length: 0", file="startup.yaml")),
     "a cable of 90 km": ("FAB9668", "cable-length: 90000", replace(r"cable-length: \d+", "cable-length: 90000", file="startup.yaml")),
