@@ -95,7 +95,8 @@ def _off_link_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Fi
 def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report sessions of a routing instance whose neighbors are in subnets of ports of other instances alone."""
     whole = defaults.states_addresses_in_one_file(statement.device.system)
-    inner = [key for key in statement.sessions if whole and key[0] and is_address(key[1])]
+    alone = "bgp/asn" not in statement.rest  # the process of the links is that of the instance
+    inner = [key for key in statement.sessions if (whole or alone) and key[0] and is_address(key[1])]
     own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()} if inner else {}
     lost: dict[tuple[str, str], list[str]] = {}
     for key in inner:
@@ -104,7 +105,7 @@ def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator
         scopes = {scope_of(str(statement.of(port, "vrf") or "")) for port in ports}
         if ports and scope_of(key[0]) not in scopes:
             lost.setdefault((key[0], ports[0]), []).append(key[1])
-        elif ip and not ports and _is_beyond(statement, own, key, ip.version):
+        elif whole and ip and not ports and _is_beyond(statement, own, key, ip.version):
             why = "no session comes up"
             message = f"{statement.name}: no port of {key[0]} has an address in the subnet of {key[1]}: {why}"
             remedy = (
@@ -121,6 +122,7 @@ def _neighbors_of_other_instances(statement: Statement, _: Sessions) -> Iterator
         )
         remedy = "Put the session and its port into one routing instance."
         paths = [session_path((vrf, neighbors[0]), leaf) for leaf in ("remote_asn", "remote_kind", "group")]
+        paths = [*([] if whole else [f"{scope_of(vrf)}bgp/asn"]), *paths]
         yield finding_at(OFF_LINK, statement.device, paths, message, "other instance", remedy=remedy)
 
 
