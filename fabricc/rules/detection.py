@@ -100,7 +100,7 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
     paths = (*stated, "bfd/interval_ms", *(path for path, _ in of_ports[:1]), *first[1:])
     remedy = "Enable BFD on the sessions of the fabric."
     severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
-    yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)
+    yield finding_at(UNUSED, statement.device, paths, message, "BFD on no session", severity, remedy)
 
 
 def _partly_detected(statement: Statement, sessions: Sessions, joined: list[Key]) -> Iterator[Finding]:

@@ -209,6 +209,32 @@ def _depth_of(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
+_SAY_LESS = {
+    ("FAB9601", "session shut"): ("FAB9675", "shut session"),
+    ("FAB9601", "session timers"): ("FAB9694", "session timers"),
+    ("FAB9675", "harmful maximum_prefixes"): ("FAB9677", "limit of prefixes"),
+    ("FAB9675", "reserved address"): ("FAB9602", "link addresses"),
+    ("FAB9675", "shut link"): ("FAB9600", "link shut"),
+    ("FAB9681", "overlap"): ("FAB9602", "link addresses"),
+}
+"""Code and group of findings -> those that say more of the same cause, where both are about one line."""
+_SAY_LESS_IN_FILE = {("FAB9601", "session BFD"): ("FAB9665", "BFD on no session")}
+"""The same, where both are about one file."""
+
+
+def without_repeats(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings without those of a cause that another error or warning shows better."""
+    every = list(findings)
+    placed = [each for each in every if each.file and each.severity is not Severity.NOTE]
+    known = {(each.code, each.group, each.file, line) for each in placed for line in (each.line, 0)}
+    return [
+        each
+        for each in every
+        if (*_SAY_LESS.get((each.code, each.group), ("", "")), each.file, each.line) not in known
+        and (*_SAY_LESS_IN_FILE.get((each.code, each.group), ("", "")), each.file, 0) not in known
+    ]
+
+
 def finding_at(
     code: str,
     device: Device,

@@ -120,7 +120,7 @@ def audit_texts(texts: dict[str, str], system: str = "eos") -> dict[tuple[str, s
         (OSPF, f"router ospf{OSPF.partition('router ospf')[2].format(number=0)}", "", "FAB9675",
          "ip ospf area 0.0.0.0"),
         (OSPF, "   no passive-interface Ethernet1\n", "", "FAB9675", "passive-interface default"),
-        (OSPF, "10.0.0.0/31", "10.0.0.0/30", "FAB9675", "ip address 10.0.0.0/30"),
+        (OSPF, "10.0.0.0/31", "10.0.0.0/30", "FAB9602", "ip address 10.0.0.0/30"),
         (OSPF, "router-id 10.255.0.0", "router-id 10.255.0.1", "FAB9604", "router-id 10.255.0.1"),
         (OSPF, "   ip address 10.0.0.0/31\n", "", "FAB9602", "no switchport"),
         (ISIS, "0000.0000.0000.00", "0000.0000.0001.00", "FAB9604", "net 49.0001.0000.0000.0001.00"),

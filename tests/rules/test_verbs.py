@@ -14,10 +14,13 @@ import pytest
 import fabricc.rules
 from fabricc.base.diagnostics import TITLES, Severity
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.interface import audit_folder, build, check, diff
 from fabricc.operate.change.variant import review_variant
+from fabricc.proof import Finding
 from fabricc.review.report.page import render_report
 from fabricc.rules import registry
+from fabricc.rules.findings import without_repeats
 from fabricc.rules.host_settings import SETTING as HOST_SETTING
 from fabricc.rules.rule import TOPICS, FabricRule, HostRule, SwitchRule
 from tests.review.diff.edits import edited_tree, spec_with_services
@@ -239,3 +242,21 @@ def test_diff_reports_findings_of_the_head_alone(folder: Path) -> None:
     assert "FAB9671" in {each.code for each in review.proof_findings}
     back = diff(folder / "open.yaml", folder / "cluster.yaml", jobs=1)
     assert "FAB9671" not in {each.code for each in back.proof_findings}
+
+
+def test_one_cause_has_one_finding_at_its_line() -> None:
+    shut, idle = Finding("FAB9600", "a", "x", 5, "link shut"), Finding("FAB9675", "b", "x", 5, "shut link")
+    elsewhere = idle._replace(line=6)
+    alone = Finding("FAB9601", "c", "x", 9, "session BFD")
+    unused = Finding("FAB9665", "d", "x", 1, "BFD on no session")
+    assert without_repeats([idle, shut, elsewhere]) == [shut, elsewhere]
+    assert without_repeats([alone, unused, alone._replace(file="y")]) == [unused, alone._replace(file="y")]
+    unplaced = [idle._replace(file="", line=0), shut._replace(file="", line=0)]
+    assert without_repeats(unplaced) == unplaced
+    note = unused._replace(severity=Severity.NOTE)
+    assert without_repeats([alone, note]) == [alone, note]
+    groups = FindingGroups()
+    groups.add([idle, shut, elsewhere, alone])
+    assert groups.by_code() == {"FAB9600": 1, "FAB9601": 1, "FAB9675": 1}
+    groups.add([unused])
+    assert [each.message for each in groups.diagnostics("t")] == ["a", "d", "b"]

@@ -31,7 +31,7 @@ from fabricc.facts.statement import (
 from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
 from fabricc.rules.consensus import Expected, VoteTable
-from fabricc.rules.findings import finding_at
+from fabricc.rules.findings import finding_at, without_repeats
 from fabricc.rules.outliers import UNLIKE, AbsentSetting, find_outliers
 from fabricc.rules.overlaps import subnets_of
 from fabricc.rules.records import Subnets, Summary, Votes
@@ -400,7 +400,7 @@ def _deduplicate(reported: Iterable[Finding]) -> list[Finding]:
     """Return each once, in order of files and lines; an outlier only if no other finding is about its line."""
     seen: dict[tuple[str, str, int, str], Finding] = {}
     known: set[tuple[str, int]] = set()
-    for each in reported:
+    for each in without_repeats(reported):
         seen.setdefault((each.code, each.file, each.line, each.message), each)
         if each.code != UNLIKE:
             known.add((each.file, each.line))

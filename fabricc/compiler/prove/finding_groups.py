@@ -7,7 +7,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.base.numbers import group_pairs
 from fabricc.base.values import dataclass
+from fabricc.rules.findings import without_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,18 +51,23 @@ class FindingGroups:
     def by_code(self) -> Counter[str]:
         """Return code -> number of findings."""
         found: Counter[str] = Counter()
-        for (code, _), count in self.counts.items():
-            found[code] += count
+        for key, rest in self._without_repeats().items():
+            found[key[0]] += self.counts[key] - len(self.kept[key]) + len(rest)
         return found
+
+    def _without_repeats(self) -> dict[tuple[str, str], list[Finding]]:
+        """Return the first findings of each group of which no other group shows the cause better."""
+        rest = without_repeats(each for kept in self.kept.values() for each in kept)
+        return group_pairs(((each.code, each.group), each) for each in rest)
 
     def diagnostics(self, tree: str) -> Iterator[Diagnostic]:
         """Yield the first findings of each group, the last with the number of the others; files are below `tree`.
 
         The order is that of their places, independent of the workers.
         """
-        for key in sorted(self.kept):
-            kept = sorted(self.kept[key], key=_sort_place)
-            more = self.counts[key] - len(kept)
+        for key, rest in sorted(self._without_repeats().items()):
+            kept = sorted(rest, key=_sort_place)
+            more = self.counts[key] - len(self.kept[key])
             for index, finding in enumerate(kept):
                 message = finding.message
                 if more and index == len(kept) - 1:
