@@ -19,6 +19,7 @@ from fabricc.fabric.capacity.remainder import LinkShare, describe_share
 from fabricc.operate.change.order_text import describe_review, encode_review
 from fabricc.operate.maintain.plan import Moment, NetworkMaintenance
 from fabricc.operate.maintain.prepare import MaintenanceRequest, prepare_maintenance
+from fabricc.review.diff.unread import list_unread_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ def run_maintenance(spec: Path, format_: str, **request: Any) -> int:
         return exit_status(proof)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**request), bars or (lambda *_: None))
-    found = replace(found, findings=(*proof, *found.findings))
+    found = replace(found, findings=(*proof, *list_unread_text(compiled), *found.findings))
     if format_ == "json":
         output.print_document(as_json(found))
     else:

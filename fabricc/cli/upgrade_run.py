@@ -21,6 +21,7 @@ from fabricc.operate.change.order_text import describe_review, describe_wave, en
 from fabricc.operate.push.image_step import ImageKey
 from fabricc.operate.upgrade import Release, Upgrade, UpgradeRequest, prepare_upgrade
 from fabricc.review.diff.phrases import theme_phrases
+from fabricc.review.diff.unread import list_unread_text
 from fabricc.review.diff.wording import group_title
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **request:
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **request)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
-    found = replace(found, findings=(*proof, *found.findings))
+    found = replace(found, findings=(*proof, *list_unread_text(compiled), *found.findings))
     if format_ == "json":
         output.print_document(as_json(found, str(spec)))
     else:

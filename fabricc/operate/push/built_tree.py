@@ -28,6 +28,7 @@ from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Device, devices_by_name
 from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import TreeError, open_tree, read_consistently
+from fabricc.review.diff.unread import list_unread_text
 from fabricc.tree import EmitError
 from fabricc.version import __version__
 
@@ -268,7 +269,7 @@ def _read_source(
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     vouched_lines = frozenset(each.line for each in compiled.spec.accept if each.line)
-    roster, remarks = Roster(fabric, places), find_obstacles(compiled)
+    roster, remarks = Roster(fabric, places), (*find_obstacles(compiled), *list_unread_text(compiled))
     return BuiltTree(held, path, fabric, places, devices_by_name(fabric), roster, vouched_lines, remarks)
 
 

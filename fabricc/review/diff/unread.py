@@ -13,17 +13,22 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import group_pairs
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Unplanned
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.facts.paths import first_key, replace_keys
 from fabricc.review.diff.fact_impact import UNUSED, read_files, row_of, vocabulary_of
 from fabricc.review.diff.model import ControlFile, Group, SpecChange, Statement, VouchedLine
 from fabricc.review.diff.view import mask_secrets
+from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Reading
 
 TEXT, VOUCHED, HARMLESS, ENDED = "text", "text/vouched", "text/harmless", "text/ended["
@@ -206,6 +211,31 @@ def _line_kind(nos: str, line: str, vouched_lines: Collection[str]) -> str:
     if any(pattern.fullmatch(line) for pattern in vocabulary_of(nos).harmless):
         return HARMLESS
     return VOUCHED if find_vouching_entry(line, vouched_lines) else TEXT
+
+
+def list_unread_text(compiled: Compiled) -> tuple[Diagnostic, ...]:
+    """Return a note about lines of overlays of unknown effect, which no share of paths or capacity counts."""
+    vouched_lines = [each.line for each in compiled.spec.accept if each.line]
+    found: dict[str, str] = {}
+    for part in (compiled, *compiled.networks.values()):
+        named = {plan.devices[0] for plan in part.fabric.overlays if plan.devices}
+        for at in part.fabric.switch_ids() if named else ():
+            if (name := part.fabric.name(at)) not in named:
+                continue
+            switch = part.fabric.switch(at)
+            with suppress(EmitError):  # an overlay that does not fit, which the proof reports
+                files = render_switch(switch)
+                lines = unread_lines(switch.nos, files, read_files(switch.nos, files))
+                unknown = (each for each in lines if _line_kind(switch.nos, each, vouched_lines) == TEXT)
+                found |= dict.fromkeys((each for each in unknown if each not in found), name)
+    if not found:
+        return ()
+    line, name = next(iter(found.items()))
+    message = (
+        f"{plural(len(found), 'line')} of overlays that fabricc does not interpret, such as "
+        f"{mask_secrets(line)[:_LONGEST]!r} on {name}: no share counts the effect"
+    )
+    return (Diagnostic("FAB9065", Severity.NOTE, message, None, "Read them, or accept them in the spec."),)
 
 
 def find_vouching_entry(line: str, vouched_lines: Collection[str]) -> str:

@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -16,7 +17,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import replace
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
-from fabricc.review.diff import causes, wording
+from fabricc.review.diff import causes, unread, wording
 from fabricc.review.diff.control_files import role_of
 from fabricc.review.diff.fact_impact import is_access
 from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, policy_violations
@@ -280,3 +281,24 @@ def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(benc
         ("buffers.cell_bytes", "256", "512")
     ]
     assert "1 catalog figure of models in use differs" in wording.verdict_line(changed)
+
+
+def test_unread_lines_of_overlays_are_named_once_and_harmless_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "hostname t\nlogging buffered 10000\nevent-handler X\n   trigger on-boot\nalias wr write\n!\nend\n"
+    monkeypatch.setattr(unread, "render_switch", lambda _: {"running-config.cfg": text})
+    fabric = SimpleNamespace(
+        overlays=[SimpleNamespace(devices=("t", "u"))],
+        switch_ids=lambda: ["t", "u"],
+        name=lambda at: at,
+        switch=lambda _: SimpleNamespace(nos="eos"),
+    )
+    spec = SimpleNamespace(accept=[SimpleNamespace(line="alias wr *"), SimpleNamespace(line="")])
+    compiled = SimpleNamespace(fabric=fabric, networks={}, spec=spec)
+    (found,) = unread.list_unread_text(cast("Any", compiled))
+    assert found.message.startswith(
+        "2 lines of overlays that fabricc does not interpret, such as 'event-handler X' on t"
+    )
+    spec.accept.append(SimpleNamespace(line="*"))
+    assert unread.list_unread_text(cast("Any", compiled)) == ()
