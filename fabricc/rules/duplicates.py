@@ -24,7 +24,7 @@ from fabricc.rules.segments import INSTANCE, SEGMENT, VNI, VRF_VNI, joined_switc
 from fabricc.rules.sessions import Sessions, opposite_address
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fabricc.proof.compare import Finding
 
@@ -366,6 +366,17 @@ _OF_PAIR = 2
 """Switches of an MLAG pair, which may share a route distinguisher."""
 
 
+def _are_one_pair(fabric: Switches, names: Sequence[str]) -> bool:
+    """Return whether two switches are each other's MLAG peer, or have one domain where no address names the peer."""
+    pairs = [fabric.summaries[each].pair for each in names]
+    if len(names) != _OF_PAIR or not pairs[0] or not pairs[1]:
+        return False
+    owners = [*fabric.owners(pairs[0].peer)]
+    return (
+        names[1] in owners if owners else (pairs[0].domain, pairs[0].mac) == (pairs[1].domain, pairs[1].mac)
+    )
+
+
 def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
     """Report a route distinguisher of two switches: of two routes that differ in nothing else, one is passed on."""
     holders: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -375,8 +386,7 @@ def _repeated_distinguishers(fabric: Switches) -> Iterator[Report]:
     known: dict[str, frozenset[str]] = {}
     for value, by_switch in sorted(holders.items()):
         for names in joined_switches(fabric, by_switch, known) if len(by_switch) > 1 else ():
-            pair = len(names) == _OF_PAIR and all(fabric.summaries[each].pair for each in names)
-            for name in names if len(names) > 1 and not pair else ():
+            for name in names if len(names) > 1 and not _are_one_pair(fabric, names) else ():
                 other = next(each for each in names if each != name)
                 message = f"{name} has the route distinguisher {value}, which {other} has too: routes of one are lost"
                 remedy = "Give each switch route distinguishers of its own, for example with its loopback."

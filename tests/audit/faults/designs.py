@@ -279,13 +279,14 @@ def _other_vrf(found: FoundFabric, device: Device, every: bool) -> Texts | None:
 
 
 def _same_distinguisher(found: FoundFabric, device: Device, every: bool) -> Texts | None:
-    """Give a VRF the route distinguisher that the same VRF has on another switch."""
+    """Give a VRF the route distinguisher that the same VRF has on another switch, which is no partner of a pair."""
+    domain = device.reading.facts.get("mlag/domain")
     for path, value in device.reading.facts.items():
         if re.fullmatch(r"(?:evpn/)?vrf\[[^]]+\]/distinguisher", path) and ":" in str(value):
             others = [
                 str(each.reading.facts.get(path))
                 for name, each in found.devices.items()
-                if name != device.name
+                if name != device.name and (not domain or each.reading.facts.get("mlag/domain") != domain)
             ]
             other = next((each for each in others if ":" in each and each != value), "")
             if other:
