@@ -123,6 +123,7 @@ def _moved_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if (
         own is None
         or _RDMA >> 3 not in lossless
+        or traffic_classes.group_of(statement, own) in groups
         or any(
             traffic_classes.group_of(statement, each) in groups
             for dscp, each in mapped.items()
@@ -386,12 +387,12 @@ RULES = (
     SwitchRule(SLOW, PFC, (Input.PFC,), _strict_rdma, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _uncapped_queues, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _moved_rdma, shared=True),
-    SwitchRule(HOP, PFC, (Input.LINKS,), _stopped_pausing),
+    SwitchRule(HOP, CLASSIFICATION, (Input.LINKS, Input.CLASSES), _stopped_pausing),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _reclassified, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _rewritten, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _absurd_cables, shared=True),
     SwitchRule(SLOW, ECN, (), _reversed_marking, shared=True),
-    SwitchRule(HOP, PFC, (), _one_way_pauses, shared=True),
+    SwitchRule(HOP, CLASSIFICATION, (Input.CLASSES,), _one_way_pauses, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _small_pools, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _idle_strict_queues, shared=True),
 )
