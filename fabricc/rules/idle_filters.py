@@ -25,6 +25,7 @@ from fabricc.rules.undefined_names import DEFINED, FUNCTION, UNREAD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.rules.records import Summary
     from fabricc.rules.sessions import Sessions
 
 
@@ -184,6 +185,11 @@ def _idle_clauses(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 )
 
 
+def _may_be_one(one: Summary, other: Summary) -> bool:
+    """Return whether two files may be alternative ones of one device, which has one AS number."""
+    return one.asn is not None and one.asn == other.asn and one.tier is other.tier
+
+
 def _lost_tags(fabric: Switches) -> Iterator[Report]:
     """Report communities that a switch defines without use, or deletes, while another switch matches or adds them."""
     if fabric.planned:
@@ -196,7 +202,11 @@ def _lost_tags(fabric: Switches) -> Iterator[Report]:
         for verb, members, path in summary.tags:
             deletes = verb == route_blocks.DELETES
             matching, adding = (
-                [each for each in by.get((each_verb, members), ()) if each != name]
+                [
+                    each
+                    for each in by.get((each_verb, members), ())
+                    if each != name and not _may_be_one(summary, fabric.summaries[each])
+                ]
                 for each_verb in (route_blocks.MATCHES, route_blocks.ADDS)
             )
             if deletes:  # what another tier adds, this one may remove
