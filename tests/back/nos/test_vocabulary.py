@@ -53,8 +53,11 @@ OF_REVIEWS = {
     "bgp/neighbor[*] gone", "prefix_list[*]/entry[*]", "text", "text/ended[*]", "text/harmless", "text/vouched",
 }  # fmt: skip
 """Facts that only a comparison of two fabrics states."""
-OF_OTHERS = {"lldp/enabled"}
-"""A fact that no build writes: every fabric has LLDP, and only a text without it states this."""
+OF_OTHERS = {
+    "lldp/enabled",
+    *(f"qos/queue[*]/{each}" for each in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")),
+}
+"""Facts that no build writes: every fabric has LLDP, and marks only the queues that it configures."""
 
 
 def stated_by(nos: str) -> Iterator[Facts]:
