@@ -223,7 +223,7 @@ def _finish_ntp_keys(file: File, root: Scope) -> None:
         return
     keys = {
         str(number): (
-            str(key.values.get("type", ("md5", 0))[0]),
+            str(key.values.get("type", ("unstated", 0))[0]),
             str(key.values["value"][0]),
             key.values["value"][1],
         )
