@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.hosts import network_of
 from fabricc.back.nos.defaults import only_reports
 from fabricc.back.nos.qos_defaults import (
+    RDMA_DSCP,
     class_of_unlisted,
     class_statement,
     drops_in_queue,
@@ -127,8 +128,8 @@ def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str)
 
     The map is at fault if no class leads to the queue that marks, and PFC if RDMA is in that queue.
     """
-    other, rdma = first_key(marked), traffic_classes.classes_of(statement).get(_RDMA)
-    if rdma is not None and other in map(str, traffic_classes.queues_of(statement, {_RDMA: rdma})):
+    other, rdma = first_key(marked), traffic_classes.classes_of(statement).get(RDMA_DSCP)
+    if rdma is not None and other in map(str, traffic_classes.queues_of(statement, {RDMA_DSCP: rdma})):
         return f"{PORT}{port}]/pfc"
     maps = {
         path: value
@@ -275,8 +276,6 @@ def _usual_point(statement: Statement, classes: Mapping[int, int], priority: int
     return priority if any(classes.get(each) == each for each in others) else priority * _BLOCK + 2
 
 
-_RDMA = 26
-"""Code point of RoCEv2 in guides of all vendors."""
 _BLOCK = 8
 """Code points of one priority, by the default of NICs."""
 

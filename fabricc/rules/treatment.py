@@ -12,6 +12,7 @@ from fabricc.back.nos.harmful_settings import (
     rewritten_classes,
     small_classes,
 )
+from fabricc.back.nos.qos_defaults import RDMA_DSCP
 from fabricc.back.nos.unread_lines import find_references
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words, plural
@@ -119,10 +120,10 @@ def _moved_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
     mapped = traffic_classes.classes_of(statement)
     lossless = {each for found in traffic_classes.lossless_ports(statement).values() for each in found}
     groups = {traffic_classes.priority_group(statement, each) for each in lossless}
-    own = mapped.get(_RDMA)
+    own = mapped.get(RDMA_DSCP)
     if (
         own is None
-        or _RDMA >> 3 not in lossless
+        or RDMA_DSCP >> 3 not in lossless
         or traffic_classes.group_of(statement, own) in groups
         or any(
             traffic_classes.group_of(statement, each) in groups
@@ -131,16 +132,10 @@ def _moved_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
     ):
         return
-    path = f"qos/dscp[{_RDMA}]/traffic_class"
-    message = (
-        f"{statement.name}: DSCP {_RDMA}, RDMA's by default, is in class {own}, which has no PFC: RDMA drops"
-    )
+    path = f"qos/dscp[{RDMA_DSCP}]/traffic_class"
+    message = f"{statement.name}: DSCP {RDMA_DSCP}, RDMA's by default, is in class {own}, which has no PFC: RDMA drops"
     remedy = "Map it to the class that has PFC."
     yield finding_at(UNCLASSIFIED, statement.device, path, message, "moved RDMA", Severity.WARNING, remedy)
-
-
-_RDMA = 26
-"""Code point of RoCEv2 in guides of all vendors (AF31)."""
 
 
 def _stopped_pausing(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -153,23 +148,23 @@ def _stopped_pausing(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if statement.expected.planned or "pfc" in statement.port_leaves:
         return
     mapped = traffic_classes.classes_of(statement)
-    own = mapped.get(_RDMA)
+    own = mapped.get(RDMA_DSCP)
     alike = [
         dscp
         for dscp, each in mapped.items()
         if each == own and f"qos/dscp[{dscp}]/traffic_class" in statement.lines
     ]
-    if own is None or own == mapped.get(0) or not alike or any(dscp >> 3 != _RDMA >> 3 for dscp in alike):
+    if own is None or own == mapped.get(0) or not alike or any(dscp >> 3 != RDMA_DSCP >> 3 for dscp in alike):
         return  # a class of several kinds of traffic is for TCP
-    (queue,) = traffic_classes.queues_of(statement, {_RDMA: own})
+    (queue,) = traffic_classes.queues_of(statement, {RDMA_DSCP: own})
     marking = [port for port in statement.fars if traffic_classes.marks_packets(statement, port, queue)]
     if marking:
         message = (
-            f"{statement.name} {join_words(marking, 2)}: RDMA (DSCP {_RDMA}) is in queue {queue}, which marks packets, "
-            "and no port has PFC: RDMA drops"
+            f"{statement.name} {join_words(marking, 2)}: RDMA (DSCP {RDMA_DSCP}) is in queue {queue}, which marks "
+            "packets, and no port has PFC: RDMA drops"
         )
         remedy = "Enable PFC for the priority of the class, or accept that RDMA sends again what is lost."
-        paths = [f"qos/dscp[{_RDMA}]/traffic_class", f"{PORT}{marking[0]}]/queue[{queue}]/ecn_min_bytes"]
+        paths = [f"qos/dscp[{RDMA_DSCP}]/traffic_class", f"{PORT}{marking[0]}]/queue[{queue}]/ecn_min_bytes"]
         yield finding_at(HOP, statement.device, paths, message, "no PFC", Severity.WARNING, remedy)
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _CLASSIFIES = frozenset({"eos"})
 """Systems whose routed ports classify by DSCP without a statement (EOS user manual, "Quality of Service")."""
 
+RDMA_DSCP = 26
+"""Code point of RoCEv2 where no plan and no host states another one (AF31, in the guides of NICs and switches)."""
+
 
 def classifies_by_default(system: str) -> bool:
     """Return whether a routed port of a system puts packets into classes by their code points without a statement."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import qos
 from fabricc.back.nos.junos.words import FROM, THEN, kept_statements
+from fabricc.back.nos.qos_defaults import RDMA_DSCP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from fabricc.back.reading import Captured, Document, Scope
     from fabricc.fabric.facts import Value
 
-_RDMA = 26
-"""Code point of RoCEv2 that NICs and Juniper's designs use (AF31)."""
 _PRIORITIES = 8
 _CLASSIFIES = re.compile(r"(?:unit \S+ )?(?:classifiers|forwarding-class) .+")
 _OF_UNIT = re.compile(r"unit (\d+) .+")
@@ -59,7 +58,7 @@ def lost_pfc(document: Document, each: Scope, profile: Scope, classifier: Scope 
     paused = {dscp: point for dscp, point in profile.each("point").items() if "pfc" in point.values}
     points = _points_of(document, classifier)
     lines = [line for owner, line in points.values() if is_lossless(owner)]
-    if lines and paused and _RDMA not in paused:
+    if lines and paused and RDMA_DSCP not in paused:
         return next(iter(paused.values())).line
     protected = any(map(is_lossless, document.scope.each("class").values()))
     for dscp in paused:
