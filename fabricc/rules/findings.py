@@ -209,7 +209,7 @@ def _depth_of(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-_SAY_LESS = {
+_REPEATED = {
     ("FAB9601", "session shut"): ("FAB9675", "shut session"),
     ("FAB9601", "session timers"): ("FAB9694", "session timers"),
     ("FAB9675", "harmful maximum_prefixes"): ("FAB9677", "limit of prefixes"),
@@ -217,9 +217,9 @@ _SAY_LESS = {
     ("FAB9675", "shut link"): ("FAB9600", "link shut"),
     ("FAB9681", "overlap"): ("FAB9602", "link addresses"),
 }
-"""Code and group of findings -> those that say more of the same cause, where both are about one line."""
-_SAY_LESS_IN_FILE = {("FAB9601", "session BFD"): ("FAB9665", "BFD on no session")}
-"""The same, where both are about one file."""
+"""Code and group of a finding -> those of a finding that describes the same cause better, if both are at one line."""
+_REPEATED_IN_FILE = {("FAB9601", "session BFD"): ("FAB9665", "BFD on no session")}
+"""The same, if both are in one file."""
 
 
 def without_repeats(findings: Iterable[Finding]) -> list[Finding]:
@@ -230,8 +230,8 @@ def without_repeats(findings: Iterable[Finding]) -> list[Finding]:
     return [
         each
         for each in every
-        if (*_SAY_LESS.get((each.code, each.group), ("", "")), each.file, each.line) not in known
-        and (*_SAY_LESS_IN_FILE.get((each.code, each.group), ("", "")), each.file, 0) not in known
+        if (*_REPEATED.get((each.code, each.group), ("", "")), each.file, each.line) not in known
+        and (*_REPEATED_IN_FILE.get((each.code, each.group), ("", "")), each.file, 0) not in known
     ]
 
 

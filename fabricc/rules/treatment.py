@@ -67,7 +67,7 @@ def _strict_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _uncapped_queues(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report strict queues without a cap beside queues with PFC, where the vendor advises one."""
+    """Report strict queues without a cap on ports with PFC, where the vendor advises one."""
     if not qos_defaults.needs_cap(statement.device.system):
         return
     found: dict[str, list[str]] = {}

@@ -200,7 +200,7 @@ def test_a_policy_of_one_family_that_permits_nothing_is_found() -> None:
 
 
 def test_two_switches_of_a_tier_that_differ_in_one_class_are_found() -> None:
-    """What one has in common with the other is enough to tell that they are to be the same."""
+    """Two switches with many equal statements are meant to be equal."""
     shared = tuple((f"qos/dscp[{point}]/traffic_class", 1) for point in range(6))
     votes = {
         consensus.Vote(("eos", Tier.TOR, ""), (*shared, *own), ()): [name]

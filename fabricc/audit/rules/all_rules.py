@@ -13,6 +13,7 @@ from fabricc.audit.rules import invariant_rules
 from fabricc.audit.rules.invariant_rules import Designs, Proof, ProvedSwitch, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.switch_views import CNP_DSCP, Models
+from fabricc.back.nos.qos_defaults import RDMA_DSCP
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
@@ -383,12 +384,12 @@ def rdma_by_switch(found: FoundFabric, digests: Digests) -> dict[str, tuple[int,
 
 
 def usual_code_point(protected: Collection[frozenset[int]]) -> tuple[int, str] | None:
-    """Return the code point that most switches protect, 26 if they do, and how many; None without a majority."""
+    """Return the code point that most switches protect, first the usual one of RDMA, and on how many; else None."""
     counts = Counter(dscp for each in protected for dscp in each)
     half = len(protected) / 2
     most = counts.most_common(2)
-    if counts[26] > half:
-        dscp = 26
+    if counts[RDMA_DSCP] > half:
+        dscp = RDMA_DSCP
     elif most and most[0][1] > half and (len(most) == 1 or most[1][1] < most[0][1]):
         dscp = most[0][0]
     else:

@@ -45,7 +45,7 @@ MISSED = {
     ("own/sonic/tenants", "copied headroom", "tier"),
 }
 """Faults without a trace, or none at all: a policy of EVPN decides in place of that of the session; an overlay over an
-IGP needs one path; both ends of the only link change alike; firewalls and unnumbered neighbors are not in the
+IGP needs one path; both ends of the only link get the same change; firewalls and unnumbered neighbors are not in the
 folder; a route of BGP may lead to a next hop; other sessions of a link carry the family; a filter is on a port
 without a session; a spine has one path to all; the headroom for short cables is enough for the links of these ToRs;
 another loopback of Junos is reported where the old one is named. On a tier, wrong addresses are reported at a

@@ -145,7 +145,7 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
 
 
 _FEW = 2
-"""Statements beside a requirement that are the odd ones; of more, what they contradict is."""
+"""Largest number of statements that are reported themselves; of more, the requirement that they break is reported."""
 
 
 def _unusable_lists(tree: _Tree) -> Iterator[tuple[str, int, str]]:

@@ -281,7 +281,7 @@ def put_unused_curves(document: Document, scheduler: Scope) -> None:
 
 
 def put_unused_points(document: Document) -> None:
-    """List code points of notification profiles that no interface pauses, and state those beside others in effect."""
+    """Reject code points of notification profiles that no interface pauses; state them if the profile pauses others."""
     for profile in document.scope.each("congestion").values():
         points = profile.each("point")
         bound = any(point.used for point in points.values())
