@@ -32,6 +32,7 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     dropping: dict[str, list[str]] = {}
     elsewhere: dict[int, list[str]] = {}
     bare: list[str] = []
+    unsized: list[str] = []
     for port, found in lossless.items():
         values = statement.ports[port]
         for priority in found:
@@ -40,9 +41,11 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
                 lossy.setdefault(leaf, []).append(port)
             if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in values:
                 dropping.setdefault(leaf, []).append(port)
-            groups = values.get("headroom/priority_groups")
-            if groups is not None and priority_group(statement, priority) not in parse_priorities(groups):
+            groups = parse_priorities(values.get("headroom/priority_groups"))
+            if groups and priority_group(statement, priority) not in groups:
                 elsewhere.setdefault(priority, []).append(port)
+            elif groups and "headroom/xoff_bytes" not in values:
+                unsized.append(port)
         stated = "pool/ingress_lossless_bytes" in statement.rest
         in_use = port in statement.fars or is_used(values)
         if (
@@ -83,6 +86,15 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy
+        )
+    if unsized:
+        message = (
+            f"{statement.name} {join_words(unsized, 2)}: the buffer of PFC has a threshold and no headroom, so what "
+            "arrives during a pause may drop"
+        )
+        path = f"{PORT}{unsized[0]}]/headroom/priority_groups"
+        yield finding_at(
+            BUFFER, statement.device, path, message, "no headroom", Severity.WARNING, remedy=remedy
         )
     yield from _report_pools(statement, lossless, remedy)
 

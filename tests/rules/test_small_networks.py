@@ -338,6 +338,41 @@ management api http-commands
 """
 
 
+BUFFERS = """\
+hostname tor1
+platform trident mmu queue profile LARGE
+   ingress headroom bytes 612140
+   ingress priority-group 3 threshold 1
+interface Ethernet1/1
+   no switchport
+   ip address 10.0.0.0/31
+   qos trust dscp
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+platform trident mmu queue profile LARGE apply
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("priority-group 3 threshold", "threshold", ""),
+        ("priority-group 3", "priority-group 4", "ingress priority-group 4 threshold 1"),
+        ("   ingress headroom bytes 612140\n", "", "ingress priority-group 3 threshold 1"),
+    ],
+)
+def test_the_groups_of_a_buffer_profile_are_those_of_pfc(old: str, new: str, line: str) -> None:
+    found = audit_texts({"tor1": BUFFERS.replace(old, new)}, "eos")
+    assert [text for code, text in found if code == "FAB9668"] == ([line] if line else [])
+
+
+@pytest.mark.parametrize("kind", ["qos", "mmu"])
+def test_a_profile_of_a_port_is_missing_where_there_is_no_other(kind: str) -> None:
+    line = {"qos": "service-profile ROCE", "mmu": "platform trident mmu queue interface-profile LARGE"}[kind]
+    text = f"hostname tor1\ninterface Ethernet1/1\n   ip address 10.0.0.0/31\n   {line}\n"
+    assert ("FAB9060", line) in audit_texts({"tor1": text}, "eos")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [

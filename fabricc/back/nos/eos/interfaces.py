@@ -421,9 +421,9 @@ def _copy_profiles(
 
 
 def _put_lost_profile(document: Document, kind: str, name: Value, line: int) -> None:
-    """State that a port names a profile which nothing defines, where others are defined."""
+    """State that a port names a profile which nothing defines, where others are, or the text is a whole one."""
     known = document.scope.each(f"{kind} profile")
-    if known and name not in known:
+    if name not in known and (known or "system/hostname" in document.reading.facts):
         document.put(f"unread[{kind} profile {name}]", f"no {kind.upper()} profile has this name", line)
 
 
