@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.defaults import certain_default_mtu, negotiates, ospf_defaults
 from fabricc.back.nos.harmful_settings import guard_of, states_guards
 from fabricc.back.nos.lost_lines import NAMES_ADDRESS
+from fabricc.back.nos.qos_defaults import states_pfc
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT, SharedTable
@@ -107,7 +108,8 @@ def ends_of(statement: Statement) -> Ends:
 
 def _ends_of(statement: Statement) -> SharedTable[str, EndValues]:
     alike: dict[EndValues, EndValues] = {}
-    states_qos = statement.states_quality
+    device = statement.device
+    states_qos = (device.kind is Kind.SWITCH and states_pfc(device.system)) or statement.states_quality
     bundles = any("bundle" in values for values in statement.ports.values())
     values = {port: _end_values(statement, port, states_qos, bundles) for port in statement.fars}
     return SharedTable({port: alike.setdefault(end, end) for port, end in values.items()})
@@ -136,7 +138,7 @@ def _end_values(statement: Statement, port: str, states_qos: bool, bundles: bool
         fec=value_of("fec"),
         autoneg=value_of("autoneg") or negotiates(statement.device.system),
         pfc=(str(pfc) if lossless else "none") if pfc is not None or states_qos else None,
-        trust=value_of("trust") if states_qos and not host else None,
+        trust=value_of("trust") if statement.states_quality and not host else None,
         marked=",".join(map(str, marked)) or "none" if lossless and not host else None,
         switchport=bundle_value("switchport"),
         access_vlan=bundle_value("access_vlan"),

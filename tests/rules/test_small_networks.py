@@ -366,6 +366,65 @@ def test_the_groups_of_a_buffer_profile_are_those_of_pfc(old: str, new: str, lin
     assert [text for code, text in found if code == "FAB9668"] == ([line] if line else [])
 
 
+LINK = """\
+system {{
+    host-name tor{number};
+}}
+interfaces {{
+    et-0/0/0 {{
+        unit 0 {{
+            family inet {{
+                address 10.0.0.{number}/31;
+            }}
+        }}
+    }}
+}}
+"""
+PAUSING = """\
+class-of-service {
+    congestion-notification-profile PFC {
+        input {
+            dscp {
+                code-point 011010 {
+                    pfc;
+                }
+            }
+        }
+    }
+    classifiers {
+        dscp DSCP {
+            forwarding-class RDMA {
+                loss-priority low code-points [ 011010 ];
+            }
+        }
+    }
+    forwarding-classes {
+        class RDMA {
+            pfc-priority 3;
+            no-loss;
+            queue-num 3;
+        }
+    }
+    interfaces {
+        et-0/0/0 {
+            congestion-notification-profile PFC;
+            unit 0 {
+                classifiers {
+                    dscp DSCP;
+                }
+            }
+        }
+    }
+}
+"""
+
+
+def test_a_switch_that_states_no_quality_of_service_has_no_pfc() -> None:
+    texts = {f"tor{number}": LINK.format(number=number) for number in range(2)}
+    texts["tor1"] += PAUSING
+    assert ("FAB9600", "address 10.0.0.0/31;") in audit_texts(texts, "junos")
+
+
 @pytest.mark.parametrize("kind", ["qos", "mmu"])
 def test_a_profile_of_a_port_is_missing_where_there_is_no_other(kind: str) -> None:
     line = {"qos": "service-profile ROCE", "mmu": "platform trident mmu queue interface-profile LARGE"}[kind]
