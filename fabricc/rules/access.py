@@ -330,9 +330,13 @@ def _undefined_guards(statement: Statement, _: Sessions) -> Iterator[Finding]:
 def _missing_services(fabric: Switches) -> Iterator[Report]:
     """Report a service that most switches have and some lack, or that none has although others are configured.
 
-    Management without a list is a note where no switch has one, but for a switch with a list that no port uses.
+    Management without a list is a note, but for a switch with a list that no port uses, and beside a tier with lists.
     """
     switches = fabric.summaries
+    tiers: dict[Tier, list[bool]] = {}
+    for summary in switches.values():
+        tiers.setdefault(summary.tier, []).append(ACCESS in summary.services)
+    limited = any(all(found) and len(found) > 1 for found in tiers.values())
     counts = Counter(path for summary in switches.values() for path in summary.services)
     for path, service in SERVICES.items():
         if counts[path] == len(switches):
@@ -347,7 +351,8 @@ def _missing_services(fabric: Switches) -> Iterator[Report]:
             unbound = [summary.unbound] if path == ACCESS and summary.unbound else []
             around = (*summary.services, *summary.beside, "management/address", "system/hostname")
             code = OPEN if path == ACCESS else MISSING
-            severity = Severity.NOTE if path == ACCESS and not (most or unbound) else Severity.WARNING
+            noted = path == ACCESS and not (most or unbound or limited)
+            severity = Severity.NOTE if noted else Severity.WARNING
             message, remedy = f"{name} has no {service}{others}", f"Configure the {service}."
             yield Report(code, name, (path, *unbound, *around), message, f"no {service}", severity, remedy)
 

@@ -291,6 +291,28 @@ def test_a_list_that_permits_ssh_alone_admits_its_networks() -> None:
         assert not any("permits nobody" in message or "alone" in message for message in found.values())
 
 
+def test_a_tier_without_the_lists_of_the_other_one_is_found() -> None:
+    lists = "ip access-list SSH\n  10 permit ip 192.0.2.0/24 any\nline vty\n  access-class SSH in\n"
+    texts = dict.fromkeys(("leaf1", "leaf2", "spine1", "spine2"), "")
+    for name in texts:
+        tier, other, number = name[:-1], "spine" if name[:-1] == "leaf" else "leaf", int(name[-1])
+        text = f"hostname {name}\nfeature bgp\nfeature lldp\n"
+        sessions = f"router bgp {65000 if tier == 'spine' else 65000 + number}\n"
+        for far in (1, 2):
+            leaf, spine = (number, far) if tier == "leaf" else (far, number)
+            near, there = (0, 1) if tier == "leaf" else (1, 0)
+            subnet = f"10.0.{leaf}.{spine}"
+            text += f"interface Ethernet1/{far}\n  description {other}{far} Ethernet1/{number}\n  no switchport\n"
+            text += f"  ip address {subnet}{near}/31\n"
+            number_of = 65000 if tier == "leaf" else 65000 + far
+            sessions += f"  neighbor {subnet}{there}\n    remote-as {number_of}\n    address-family ipv4 unicast\n"
+        texts[name] = text + sessions + "logging server 192.0.2.20\n"
+    for guarded, found in (((), False), (("spine1", "spine2"), True), (("spine1",), False)):
+        changed = {name: text + lists * (name in guarded) for name, text in texts.items()}
+        codes = [code for code, _ in audit_texts(changed, "nxos")]
+        assert codes.count("FAB9671") == 2 * found, guarded
+
+
 def test_ospf_without_its_feature_is_found() -> None:
     text = "hostname tor1\nfeature lldp\ninterface Ethernet1/1\n  no switchport\n  ip address 10.0.0.1/31\n"
     found = audit_texts({"tor1": f"{text}  ip router ospf 1 area 0.0.0.0\nrouter ospf 1\n"}, "nxos")
