@@ -293,28 +293,32 @@ def _uninstalled_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:
     if any("reflector_client" in values for values in statement.sessions.values()):
         return
     for path, value in statement.facts_below("bgp/setting[").items():
-        why, named = "", ""
+        why, paths = "", [path]
         if route_blocks.installs_none(path, value):
             why = f"the distance {str(value).split()[0]} is that of an unreachable route"
-        elif denies(statement, named := route_blocks.filtering_map(path, value)):
-            why = f"the map {named} permits none"
+        elif facts := denying_facts(statement, named := route_blocks.filtering_map(path, value)):
+            why, paths = f"the map {named} permits none", facts
         if why:
             message = f"{statement.name} installs no route of BGP: {why}"
             remedy = "Remove the setting, or permit the prefixes of the fabric in it."
-            paths = (*statement.facts_below(f"route_map[{named}]/"), path)
             yield finding_at(
-                POINTLESS, statement.device, paths, message, "not installed", Severity.WARNING, remedy
+                POINTLESS, statement.device, tuple(paths), message, "not installed", Severity.WARNING, remedy
             )
 
 
-def denies(statement: Statement, name: str) -> bool:
-    """Return whether a route map has clauses, each of which denies."""
-    clauses = [
-        str(value)
-        for path, value in statement.facts_below(f"route_map[{name}]/").items()
-        if is_number(split_list_path(path, "route_map")[1])
-    ]
-    return bool(clauses) and all(clause.startswith("deny") for clause in clauses)
+def denying_facts(statement: Statement, name: str) -> list[str]:
+    """Return the facts by which all clauses of a route map deny, or permit by a list that does; [] if one permits."""
+    found: list[str] = []
+    for path, value in statement.facts_below(f"route_map[{name}]/").items():
+        if is_number(split_list_path(path, "route_map")[1]):
+            match = _NAMED.fullmatch(str(value))
+            listed = (
+                statement.facts_below(f"prefix_list[{match['name']}]/") if match and match["name"] else {}
+            )
+            if not all(str(each).startswith("deny") for each in listed.values() or [value]):
+                return []
+            found += [*listed, path]
+    return found
 
 
 _SOURCE = "bgp/source["

@@ -14,7 +14,7 @@ from fabricc.facts.paths import first_key, path_pattern, split_list_path
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.compare import Finding
 from fabricc.rules.access import UNSAFE
-from fabricc.rules.blocked_routes import denies
+from fabricc.rules.blocked_routes import denying_facts
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.detection import TIMERS
 from fabricc.rules.findings import finding_at
@@ -293,12 +293,11 @@ def _closed_redistribution(statement: Statement, _: Sessions) -> Iterator[Findin
     """Report maps by which no route of another protocol enters BGP."""
     stated = {**statement.facts_below("bgp/redistribute"), **statement.facts_below("vrf[")}
     for path, value in stated.items():
-        if _ENTERING.fullmatch(path) and denies(statement, str(value)):
+        if _ENTERING.fullmatch(path) and (facts := denying_facts(statement, str(value))):
             message = f"{statement.name}: no route enters BGP by the map {value}, which permits none"
             remedy = "Permit the prefixes of the switch in the map, or remove the redistribution."
-            paths = (*statement.facts_below(f"route_map[{value}]/"), path)
             yield finding_at(
-                POINTLESS, statement.device, paths, message, "nothing enters", Severity.WARNING, remedy
+                POINTLESS, statement.device, tuple(facts), message, "nothing enters", Severity.WARNING, remedy
             )
 
 

@@ -134,6 +134,9 @@ IN_BARE_FABRICS = {
     "a denied list of all": ("leaf1", "", "  neighbor ISL route-map T in\n",
                              "ip prefix-list A permit any\nroute-map T deny 10\n match ip address prefix-list A\n"
                              "route-map T permit 20\n", "permits none"),
+    "a list that denies": ("leaf1", "", "  redistribute static route-map T\n",
+                           "ip prefix-list A deny 10.0.0.1/32\nroute-map T permit 10\n"
+                           " match ip address prefix-list A\n", "no route enters BGP by the map T"),
     "a shut session": ("leaf1", " neighbor swp1 shutdown\n", "", "", "shut session with swp1"),
     "an unknown condition": ("leaf1", "", "  neighbor ISL route-map T in\n",
                              "route-map T permit 10\n match intf-name swp1\n", "no condition is called intf-name"),
