@@ -302,10 +302,14 @@ def test_a_tier_without_the_lists_of_the_other_one_is_found() -> None:
             leaf, spine = (number, far) if tier == "leaf" else (far, number)
             near, there = (0, 1) if tier == "leaf" else (1, 0)
             subnet = f"10.0.{leaf}.{spine}"
-            text += f"interface Ethernet1/{far}\n  description {other}{far} Ethernet1/{number}\n  no switchport\n"
+            text += (
+                f"interface Ethernet1/{far}\n  description {other}{far} Ethernet1/{number}\n  no switchport\n"
+            )
             text += f"  ip address {subnet}{near}/31\n"
             number_of = 65000 if tier == "leaf" else 65000 + far
-            sessions += f"  neighbor {subnet}{there}\n    remote-as {number_of}\n    address-family ipv4 unicast\n"
+            sessions += (
+                f"  neighbor {subnet}{there}\n    remote-as {number_of}\n    address-family ipv4 unicast\n"
+            )
         texts[name] = text + sessions + "logging server 192.0.2.20\n"
     for guarded, found in (((), False), (("spine1", "spine2"), True), (("spine1",), False)):
         changed = {name: text + lists * (name in guarded) for name, text in texts.items()}
