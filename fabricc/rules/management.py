@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _ADDRESS, _GATEWAY = "management/address", "management/gateway"
 
 
-_SOURCES = ("management/source[", "management/ntp_source")
-"""Statements that name the management port, without which it may be another one."""
+_SOURCES = ("management/source[", "management/ntp_source", "management/rule")
+"""Statements about the management port, without which it may be another one."""
 
 
 _SMALL, _IPV4 = 30, 4
