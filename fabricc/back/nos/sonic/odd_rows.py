@@ -86,6 +86,8 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if row.get("admin_status") != "up" or speed is None:
             continue
         lanes = [each for each in str(row.get("lanes", "")).split(",") if each]
+        if not lanes and "DEVICE_METADATA" in tables:
+            yield odd_lack("PORT", name, "lanes", "the port is not created (sonic-port.yang: mandatory)")
         if lanes and speed > _PER_LANE * len(lanes):
             yield odd_field("PORT", name, row, "lanes", f"no lane carries its share of {speed // 1000} Gb/s")
         if row.get("fec") == "fc" and speed > _FIRE_CODE:
@@ -368,6 +370,9 @@ _PACKET = 9216
 
 def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     pools, profiles = table_rows(tables, "BUFFER_POOL"), table_rows(tables, "BUFFER_PROFILE")
+    if not pools and profiles and "PORT" in tables and "DEVICE_METADATA" in tables:
+        key, row = next(iter(profiles.items()))
+        yield odd_field("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
     if not pools or not profiles:
         return
     for key, row in profiles.items():

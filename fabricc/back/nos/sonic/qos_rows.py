@@ -191,6 +191,13 @@ def _finish_maps(document: Document) -> list[str]:
         report_strange(
             document, line, f"TC_TO_PRIORITY_GROUP_MAP{f'|{MAP}' if bound else ''} without {field}"
         )
+    for name, field in _BINDING.items():
+        row = table_scope(document, name).scopes.get("map", {}).get("")
+        direct = name == "DSCP_TO_TC_MAP" and any(
+            path.startswith("qos/dscp[") for path in document.reading.facts
+        )
+        if row is not None and not row.table("map") and not direct:
+            document.put(f"unread[{field} {MAP}]", f"{name}|{MAP} is empty", row.line)
     return pfc
 
 
@@ -269,9 +276,13 @@ def _place_missing_queues(document: Document, queues: Mapping[str, Scope]) -> No
 
 
 def _state_missing(document: Document, field: str, name: str, table: str, line: int) -> None:
-    """State once that a field names a row that its table does not have; a file without the table is a part of one."""
+    """State once that a field names a row that its table does not have.
+
+    A file without the table is a part of one, unless it has the tables of the device and of its ports.
+    """
     path = f"unread[{field} {name}]"
-    if path not in document.reading.facts and has_table(document, table):
+    whole = all(has_table(document, each) for each in ("DEVICE_METADATA", "PORT"))
+    if path not in document.reading.facts and (whole or has_table(document, table)):
         document.put(path, f"{table} has no such row", line)
 
 

@@ -55,6 +55,8 @@ _NEIGHBOR = _both(
 CASES: dict[str, tuple[str, Callable[[Tables], object]]] = {
     "two ports of one alias": ("PORT|Ethernet4 alias", _edit("PORT", "Ethernet4", alias="etp1a")),
     "one lane for 800G": ("PORT|Ethernet64 lanes", _edit("PORT", "Ethernet64", lanes="64")),
+    "no lanes": ("PORT|Ethernet64 without lanes", _drop("PORT", "Ethernet64", "lanes")),
+    "no table of pools": ("BUFFER_PROFILE|", lambda tables: tables.pop("BUFFER_POOL")),
     "FEC of slow links": ("PORT|Ethernet64 fec", _edit("PORT", "Ethernet64", fec="fc")),
     "advertises another speed": ("PORT|Ethernet64 adv_speeds", _edit("PORT", "Ethernet64", autoneg="on", adv_speeds="100000")),
     "a cage of one port": ("BREAKOUT_CFG|Ethernet0 brkout_mode", _edit("BREAKOUT_CFG", "Ethernet0", brkout_mode="1x800G[400G]")),
