@@ -13,11 +13,11 @@ from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
     bgp,
-    buffers,
     config_db,
     control_plane,
     frr_tables,
     interfaces,
+    odd_buffers,
     qos,
     qos_rows,
     recognition,
@@ -211,7 +211,8 @@ def rows_with_faults(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     yield from find_odd_rows(tables)
     yield from services_rows.find_odd_services(tables)
     yield from control_plane.find_odd_access(tables)
-    yield from buffers.find_odd_pools(tables)
+    yield from odd_buffers.find_odd_buffers(tables)
+    yield from odd_buffers.find_odd_pools(tables)
     yield from interfaces.find_odd_interfaces(tables)
     yield from bgp.find_odd_neighbors(tables)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.sonic import config_db, qos, reclaim
-from fabricc.back.nos.sonic.odd_rows import odd_field, odd_lack, table_rows, target_name
 from fabricc.back.nos.sonic.words import expand_range, parse_number
 from fabricc.back.reading import Document, Scope
-from fabricc.base.numbers import is_number, whole_number
+from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.back.nos.sonic.odd_rows import OddRow
     from fabricc.fabric.facts import Value
 
     Lengths = Mapping[str, tuple[Value, int]]
@@ -321,86 +319,3 @@ def state_lists(document: Document, bound: Mapping[str, str], shut: frozenset[st
                 config_db.report_strange(document, line, f"{listing}|{name} is not {want}")
                 way = "ingress" if "INGRESS" in listing else "egress"
                 document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)
-
-
-_LOSSLESS = re.compile(r"egress_lossless\w*")
-
-
-def find_odd_pools(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield pools and queues that are too small for what is lossless, and ports without the length of a cable."""
-    model = table_rows(tables, "DEVICE_METADATA").get("localhost", {"buffer_model": "unknown"})
-    stated = model.get("buffer_model", "traditional") == "traditional"
-    pools = table_rows(tables, "BUFFER_POOL")
-    for key, row in pools.items() if stated and "DEFAULT_LOSSLESS_BUFFER_PARAMETER" not in tables else ():
-        if row.keys().isdisjoint(("size", "percentage")):
-            yield odd_lack("BUFFER_POOL", key, "size", "the pool is not created (SAI, saibuffer.h)")
-    for key, row in table_rows(tables, "BUFFER_PROFILE").items():
-        limit = whole_number(str(row.get("static_th", "")))
-        size = whole_number(str(pools.get(target_name(row.get("pool")), {}).get("size", "")))
-        if _LOSSLESS.fullmatch(key) and limit is not None and size and 2 * limit < size:
-            effect = "its queues drop long before the priority groups pause"
-            yield odd_field("BUFFER_PROFILE", key, row, "static_th", effect)
-    lengths, ports = table_rows(tables, "CABLE_LENGTH"), table_rows(tables, "PORT")
-    known = {port for row in lengths.values() for port in row}
-    for port, row in table_rows(tables, "PORT_QOS_MAP").items() if known else ():
-        if row.get("pfc_enable") and port not in known and ports.get(port, {}).get("admin_status") == "up":
-            effect = "buffermgrd makes no headroom for its PFC"
-            yield odd_lack("CABLE_LENGTH", next(iter(lengths)), port, effect)
-    yield from _odd_headroom(tables)
-    yield from _odd_groups(tables)
-
-
-def _odd_groups(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield groups with headroom for more than the priorities with PFC: the pools have no room for it (buffermgr)."""
-    paused = {port: row.get("pfc_enable") for port, row in table_rows(tables, "PORT_QOS_MAP").items()}
-    profiles = table_rows(tables, "BUFFER_PROFILE")
-    for key, row in table_rows(tables, "BUFFER_PG").items():
-        ports, _, numbers = key.rpartition("|")
-        lossless = {*str(paused.get(ports.split(",")[0]) or "").split(",")} - {""}
-        name = target_name(row.get("profile"))
-        idle = [str(group) for group in expand_range(numbers) if str(group) not in lossless]
-        if (
-            lossless
-            and len(idle) >= len(lossless) + _SPARE
-            and ("xoff" in profiles.get(name, ()) or _FOR.fullmatch(name))
-        ):
-            effect = f"groups {idle[0]} to {idle[-1]} hold headroom that nothing pauses for"
-            yield odd_field("BUFFER_PG", key, row, "profile", effect)._replace(field="")
-            return
-
-
-_SPARE = 2
-
-
-_FOR = re.compile(r"pg_lossless_(\d+)_(\d+m)_profile")
-
-
-def _odd_headroom(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    """Yield profiles for another speed or cable than those of the port, which buffermgrd replaces (buffermgr.cpp)."""
-    ports = table_rows(tables, "PORT")
-    cables = {
-        port: str(length)
-        for row in table_rows(tables, "CABLE_LENGTH").values()
-        for port, length in row.items()
-    }
-    uses: list[tuple[str, str, tuple[str, str], tuple[str, str]]] = []
-    for key, row in table_rows(tables, "BUFFER_PG").items():
-        match = _FOR.fullmatch(target_name(row.get("profile")))
-        for name in key.partition("|")[0].split(",") if match else ():
-            own = str(ports.get(name, {}).get("speed", "")), cables.get(name, "")
-            if match and all(own) and ports[name].get("admin_status") == "up":
-                uses.append((key, name, own, (match[1], match[2])))
-    fitting = {own for _, _, own, wanted in uses if own == wanted}
-    made = table_rows(tables, "BUFFER_PROFILE")
-    for key, name, own, wanted in uses:
-        effect = f"buffermgrd replaces the profile for {int(wanted[0]) // 1000} Gb/s and {wanted[1]}"
-        known = own in fitting or f"pg_lossless_{own[0]}_{own[1]}_profile" in made
-        if own != wanted and not known and own[0] == wanted[0]:
-            cable = next(each for each, row in table_rows(tables, "CABLE_LENGTH").items() if name in row)
-            yield odd_field("CABLE_LENGTH", cable, tables["CABLE_LENGTH"][cable], name, effect)
-        elif own != wanted and not known and own[1] == wanted[1]:
-            yield odd_field("PORT", name, ports[name], "speed", effect)
-        elif own != wanted:
-            row = tables["BUFFER_PG"][key]
-            effect = f"buffermgrd replaces it: {name} has {int(own[0]) // 1000} Gb/s and {own[1]}"
-            yield odd_field("BUFFER_PG", key, row, "profile", effect)

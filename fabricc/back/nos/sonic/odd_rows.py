@@ -34,7 +34,7 @@ class OddRow(NamedTuple):
 
 def find_odd_rows(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     """Yield the rows that contradict others, or that turn off what a fabric needs."""
-    for find in (_odd_ports, _odd_system, _odd_treatment, _odd_buffers):
+    for find in (_odd_ports, _odd_system, _odd_treatment):
         yield from find(tables)
 
 
@@ -44,7 +44,8 @@ def table_rows(tables: Mapping[str, Any], name: str) -> Rows:
     return {key: row for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
 
 
-def _number(row: Mapping[str, Any], field: str) -> int | None:
+def whole_field(row: Mapping[str, Any], field: str) -> int | None:
+    """Return the whole number of a field; None where it has none."""
     return whole_number(str(row.get(field, "")))
 
 
@@ -82,7 +83,7 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             yield OddRow(
                 f"PORT|{name} alias: {clip(alias)} of {aliases[alias]}, so {effect}", "PORT", name, "alias"
             )
-        speed = _number(row, "speed")
+        speed = whole_field(row, "speed")
         if row.get("admin_status") != "up" or speed is None:
             continue
         lanes = [each for each in str(row.get("lanes", "")).split(",") if each]
@@ -101,7 +102,7 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
     yield from _odd_places(tables, ports)
     members = members_of(tables)
     for name, row in table_rows(tables, "PORTCHANNEL").items():
-        if 0 < len(members.get(name, ())) < (_number(row, "min_links") or 0):
+        if 0 < len(members.get(name, ())) < (whole_field(row, "min_links") or 0):
             effect = f"its {len(members[name])} ports never bring it up (teamd, min_ports)"
             yield odd_field("PORTCHANNEL", name, row, "min_links", effect)
 
@@ -135,7 +136,7 @@ def _odd_cages(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
             effect = f"only {allowed} of the {found[place]} ports exist after the next change of the mode"
             yield odd_field("BREAKOUT_CFG", key, row, "brkout_mode", effect)
         speeds = set(_SPEEDS.findall(str(row.get("brkout_mode", ""))))
-        speed = _number(ports.get(key, {}), "speed")
+        speed = whole_field(ports.get(key, {}), "speed")
         if speeds and speed and str(speed // 1000) not in speeds:
             yield odd_field("BREAKOUT_CFG", key, row, "brkout_mode", f"it has no {speed // 1000} Gb/s")
 
@@ -151,7 +152,7 @@ def _odd_places(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
     numbers = sorted((int(m[1]), name) for name in ports if (m := _NAME.fullmatch(name)))
     places = ((number, name, bisect_right(cages, number)) for number, name in numbers)
     cage_of = {name: cage for number, name, cage in places if cage and number < cages[cage - 1] + width}
-    shifts = {name: (_number(ports[name], "index") or 0) - cage for name, cage in cage_of.items()}
+    shifts = {name: (whole_field(ports[name], "index") or 0) - cage for name, cage in cage_of.items()}
     usual = Counter(shifts.values()).most_common(1)
     odd = [name for name, shift in shifts.items() if shift != usual[0][0]]
     for name in odd if len(odd) <= min(_MOST, len(shifts) // 4) else ():
@@ -160,7 +161,7 @@ def _odd_places(tables: Mapping[str, Any], ports: Rows) -> Iterator[OddRow]:
     for name, cage in cage_of.items():
         inside.setdefault(cage, []).append(name)
     for names in inside.values():
-        stated = [_number(ports[name], "subport") for name in names]
+        stated = [whole_field(ports[name], "subport") for name in names]
         wrong = [at for at, part in enumerate(stated, 1) if part != at]
         if len(wrong) == 1 and len(names) > 1:
             name = names[wrong[0] - 1]
@@ -235,18 +236,18 @@ def _odd_treatment(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             effect = "packets without a tunnel, such as those of RoCE, take one path"
             yield odd_field("SWITCH_HASH", key, row, "ecmp_hash", effect)
     for key, row in table_rows(tables, "SCHEDULER").items():
-        if "weight" in row and not 0 < (_number(row, "weight") or 0) <= _WHOLE:
+        if "weight" in row and not 0 < (whole_field(row, "weight") or 0) <= _WHOLE:
             yield odd_field("SCHEDULER", key, row, "weight", f"no queue gets it: it is 1 to {_WHOLE}")
     for key, row in table_rows(tables, "PFC_WD").items():
         if row.get("BIG_RED_SWITCH") == "enable":
             yield odd_field("PFC_WD", key, row, "BIG_RED_SWITCH", "every lossless queue is stopped")
-        if key != "GLOBAL" and "detection_time" in row and not _number(row, "restoration_time"):
+        if key != "GLOBAL" and "detection_time" in row and not whole_field(row, "restoration_time"):
             yield odd_lack("PFC_WD", key, "restoration_time", "a queue that it stops stays stopped")
     largest = max(
-        (_number(row, "size") or 0 for row in table_rows(tables, "BUFFER_POOL").values()), default=0
+        (whole_field(row, "size") or 0 for row in table_rows(tables, "BUFFER_POOL").values()), default=0
     )
     for key, row in table_rows(tables, "WRED_PROFILE").items():
-        if 0 < largest < (_number(row, "green_max_threshold") or 0):
+        if 0 < largest < (whole_field(row, "green_max_threshold") or 0):
             yield odd_field("WRED_PROFILE", key, row, "green_max_threshold", "no pool ever holds as much")
         if str(row.get("wred_green_enable")) == "true" and row.get("ecn") not in (None, "ecn_none"):
             for field in ("green_min_threshold", "green_max_threshold"):
@@ -289,9 +290,9 @@ def _odd_bindings(tables: Mapping[str, Any]) -> Iterator[OddRow]:
                 wrong.add((name, priority))
                 effect = f"packets of class {priority} lose the code point by which others know it"
                 yield odd_field("TC_TO_DSCP_MAP", name, rewritten[name], priority, effect)
-        speed = _number(ports.get(key, {}), "speed")
+        speed = whole_field(ports.get(key, {}), "speed")
         shaper = schedulers.get(target_name(row.get("scheduler")), {})
-        rate = _number(shaper, "pir")
+        rate = whole_field(shaper, "pir")
         if speed and rate and shaper.get("meter_type", "packets") == "bytes" and rate * 8 < speed * 1_000_000:
             effect = "the port sends less than its link carries"
             yield odd_field("PORT_QOS_MAP", key, row, "scheduler", effect)
@@ -320,7 +321,7 @@ def _odd_classes(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         names, _, numbers = key.rpartition("|")
         if profiles.get(target_name(row.get("wred_profile")), {}).get("ecn", "ecn_none") != "ecn_none":
             for name in names.split(","):
-                marking.setdefault(name, {}).update((each, (key, row)) for each in _expand_numbers(numbers))
+                marking.setdefault(name, {}).update((each, (key, row)) for each in expand_numbers(numbers))
     wrong: set[tuple[str, str]] = set()
     for port, row in table_rows(tables, "PORT_QOS_MAP").items():
         priorities = [each for each in str(row.get("pfc_enable", "")).split(",") if each]
@@ -354,154 +355,7 @@ def target_name(value: object) -> str:
     return text[1:-1].rpartition("|")[2] if text.startswith("[") else text
 
 
-# --- buffers ------------------------------------------------------------------------------------------
-
-_LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
-_SIDES = {"BUFFER_PG": ("egress", "ingress"), "BUFFER_QUEUE": ("ingress", "egress")}
-"""Table -> the type of pool that its buffers cannot be in, and their own; a pool of their name has a wrong type."""
-_ZERO = "zero_profile"
-_SHARES = 10
-"""The largest exponent of a dynamic threshold that a platform has, of either sign."""
-_SMALLEST_POOL = 1 << 16
-"""Bytes of a pool that no switch has; the smallest of all platforms is above a million."""
-_PACKET = 9216
-"""The largest packet in bytes that ports of a fabric accept."""
-
-
-def _odd_buffers(tables: Mapping[str, Any]) -> Iterator[OddRow]:
-    pools, profiles = table_rows(tables, "BUFFER_POOL"), table_rows(tables, "BUFFER_PROFILE")
-    if not pools and profiles and "PORT" in tables and "DEVICE_METADATA" in tables:
-        key, row = next(iter(profiles.items()))
-        yield odd_field("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
-    if not pools or not profiles:
-        return
-    for key, row in profiles.items():
-        pool = target_name(row.get("pool"))
-        if pool and pool not in pools:
-            yield odd_field("BUFFER_PROFILE", key, row, "pool", "no row of BUFFER_POOL has this name")
-        if "dynamic_th" not in row and "static_th" not in row and row.get("headroom_type") != "dynamic":
-            effect = "it has no limit, without which no profile is created (SAI, saibuffer.h)"
-            yield odd_lack("BUFFER_PROFILE", key, "dynamic_th", effect)
-        share = whole_number(str(row.get("dynamic_th", "0")).removeprefix("-"))
-        if share is not None and share > _SHARES:
-            yield odd_field(
-                "BUFFER_PROFILE", key, row, "dynamic_th", "no switch has such a share of the buffer"
-            )
-        limit = _number(row, "static_th")
-        if "xoff" in row and limit is not None and limit < _PACKET:
-            yield odd_field("BUFFER_PROFILE", key, row, "static_th", "it pauses before one packet is in it")
-        if "pool" not in row and row.get("headroom_type") != "dynamic":
-            yield odd_lack("BUFFER_PROFILE", key, "pool", "no profile is created (SAI, saibuffer.h)")
-    for table, (side, own) in _SIDES.items():
-        for name in dict.fromkeys(
-            target_name(row.get("profile")) for row in table_rows(tables, table).values()
-        ):
-            row = profiles.get(name, {})
-            pool = target_name(row.get("pool"))
-            if pools.get(pool, {}).get("type") == side and not pool.startswith(own):
-                yield odd_field(
-                    "BUFFER_PROFILE", name, row, "pool", f"{table} gets no buffer: it is of the {side}"
-                )
-    for key, row in pools.items():
-        if key.startswith("egress_") and row.get("type") not in (None, "egress", "both"):
-            yield odd_field("BUFFER_POOL", key, row, "type", "no queue has a buffer in it")
-    yield from _odd_uses(tables, pools, profiles)
-
-
-def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterator[OddRow]:
-    """Yield profiles that ports in use cannot have, and reservations that no pool has room for."""
-    bound, ports = table_rows(tables, "PORT_QOS_MAP"), table_rows(tables, "PORT")
-    up = {name for name, row in ports.items() if row.get("admin_status") == "up"}
-    paused = {
-        name: set(filter(None, str(row.get("pfc_enable", "")).split(","))) for name, row in bound.items()
-    }
-    entered = {
-        str(each) for row in table_rows(tables, "TC_TO_PRIORITY_GROUP_MAP").values() for each in row.values()
-    }
-    reserved = Counter[str]()
-    bare: dict[str, tuple[str, frozenset[str]]] = {}
-    covered: dict[str, set[str]] = {}
-    needed: dict[str, set[str]] = {}
-    queued: dict[str, dict[bool, str]] = {}
-    for table in ("BUFFER_PG", "BUFFER_QUEUE"):
-        for key, row in table_rows(tables, table).items():
-            names, _, numbers = key.rpartition("|")
-            used = _expand_numbers(numbers)
-            profile = target_name(row.get("profile"))
-            for name in names.split(","):
-                mine = paused.get(name, set()) & used
-                reserved[profile] += len(used)
-                pool = target_name(profiles.get(profile, {}).get("pool"))
-                if table == "BUFFER_QUEUE" and mine:
-                    needed.setdefault(name, set()).add(pool)
-                if table == "BUFFER_QUEUE" and name in up:
-                    queued.setdefault(pool, {}).setdefault(bool(mine), profile)
-                yield from _odd_use(table, key, row, profiles, name in up, bool(mine))
-                if table == "BUFFER_QUEUE" and "lossless" in profile and used - paused.get(name, used):
-                    bare.setdefault(name, (key, used))
-                if table == "BUFFER_QUEUE" and "lossless" in profile:
-                    covered.setdefault(name, set()).update(used)
-                wasted = (
-                    paused.get(name) and not mine and used & entered and "xoff" in profiles.get(profile, {})
-                )
-                if table == "BUFFER_PG" and wasted:
-                    yield odd_field(
-                        table, key, row, "profile", "a group without PFC has headroom, and fills the pool"
-                    )
-    idle = [key for key, row in pools.items() if row.get("type") == "egress" and key not in queued]
-    for users in queued.values():
-        if idle and len(users) > 1 and users[True] != users[False]:
-            effect = f"queues with PFC share it with others, and {idle[0]} has no queue"
-            yield odd_field("BUFFER_PROFILE", users[True], profiles.get(users[True], {}), "pool", effect)
-    for name, (key, used) in bare.items():
-        text = (
-            "BUFFER_QUEUE|{} has a profile for PFC that the port lacks, so packets of the class are dropped"
-        )
-        if paused[name] and paused[name] <= covered[name] and used.isdisjoint(paused[name]):
-            yield OddRow(text.format(key), "BUFFER_QUEUE", key, "profile")
-        else:
-            own = "pfc_enable" if "pfc_enable" in bound[name] else ""
-            yield OddRow(text.format(name), "PORT_QOS_MAP", name, own)
-    for table in _LISTS:
-        for key, row in table_rows(tables, table).items():
-            listed = [target_name(each) for each in str(row.get("profile_list", "")).split(",")]
-            missing = [each for each in listed if each and each not in profiles]
-            has = {target_name(profiles.get(each, {}).get("pool")) for each in listed}
-            if missing:
-                yield odd_field(
-                    table, key, row, "profile_list", f"the port has a profile {clip(missing[0])} of nothing"
-                )
-            elif key in up and any(each.endswith(_ZERO) for each in listed):
-                yield odd_field(table, key, row, "profile_list", "a port in use gets no buffer")
-            elif table == _LISTS[1] and (lacking := needed.get(key, set()) - has - {""}):
-                effect = f"its queues of PFC get nothing of the pool {min(lacking)}"
-                yield odd_field(table, key, row, "profile_list", effect)
-    for key, row in profiles.items():
-        size, room = _number(row, "size"), _number(pools.get(target_name(row.get("pool")), {}), "size")
-        if size and room and size * reserved[key] > room > _SMALLEST_POOL:
-            effect = f"its {reserved[key]} uses reserve more than the pool has"
-            yield odd_field("BUFFER_PROFILE", key, row, "size", effect)
-    for key, row in pools.items():
-        if 0 < (_number(row, "size") or 0) <= _SMALLEST_POOL:
-            yield odd_field("BUFFER_POOL", key, row, "size", "it holds a few packets of all ports")
-
-
 @lru_cache(1 << 8)
-def _expand_numbers(text: str) -> frozenset[str]:
+def expand_numbers(text: str) -> frozenset[str]:
+    """Return the numbers of a range of queues or groups, such as `3-4`, as texts."""
     return frozenset(map(str, expand_range(text)))
-
-
-def _odd_use(
-    table: str, key: str, row: Mapping[str, Any], profiles: Rows, up: bool, lossless: bool
-) -> Iterator[OddRow]:
-    """Yield a use of a profile that keeps packets out of a group or queue, or that trims them."""
-    profile = target_name(row.get("profile"))
-    if profile not in profiles and profile != "NULL" and table == "BUFFER_QUEUE":
-        yield odd_field(table, key, row, "profile", "no row of BUFFER_PROFILE has this name")
-        return
-    stated = profiles.get(profile, {})
-    if up and profile.endswith(_ZERO):
-        yield odd_field(table, key, row, "profile", "a port in use gets no buffer there")
-    elif table == "BUFFER_QUEUE" and lossless and stated.get("packet_discard_action") == "trim":
-        effect = "packets of queues with PFC are cut"
-        yield odd_field("BUFFER_PROFILE", profile, stated, "packet_discard_action", effect)

@@ -192,12 +192,12 @@ def _finish_maps(document: Document) -> list[str]:
             document, line, f"TC_TO_PRIORITY_GROUP_MAP{f'|{MAP}' if bound else ''} without {field}"
         )
     for name, field in _BINDING.items():
-        row = table_scope(document, name).scopes.get("map", {}).get("")
+        own = table_scope(document, name).scopes.get("map", {}).get("")
         direct = name == "DSCP_TO_TC_MAP" and any(
             path.startswith("qos/dscp[") for path in document.reading.facts
         )
-        if row is not None and not row.table("map") and not direct:
-            document.put(f"unread[{field} {MAP}]", f"{name}|{MAP} is empty", row.line)
+        if own is not None and not own.table("map") and not direct:
+            document.put(f"unread[{field} {MAP}]", f"{name}|{MAP} is empty", own.line)
     return pfc
 
 
