@@ -28,6 +28,7 @@ from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.edits import edit_tables, replace
 from tests.audit.faults.fabric import build_texts, collect_texts
+from tests.rules.test_small_networks import QOS, audit_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -338,3 +339,32 @@ def test_unused_names_are_compared_with_a_few_missing_ones_alone(
     ]
     assert sum("nothing uses the prefix list" in each.message for each in found) == twins
     assert sum("which is nowhere defined" in each.message for each in found) == count
+
+
+QUEUE = """\
+policy-map type queuing OUT
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 50
+system qos
+  service-policy type queuing output OUT
+"""
+SHAPE = "    shape min 0 kbps max 1000 kbps"
+PAUSE = "    pause buffer-size 20000 pause-threshold 30000 resume-threshold 1000 pfc-cos 3"
+OF_NXOS = {
+    "the policy of the system": (
+        "network-qos NETWORK\ninterface", "network-qos default-nq-8q-policy\ninterface",
+        "service-policy type network-qos default-nq-8q-policy"),
+    "a policy on the wrong side": (
+        "  service-policy type qos input MARKING\n", "interface Ethernet1/2\n  service-policy type qos output MARKING\n",
+        "service-policy type qos output MARKING"),
+    "a pause above the buffer": ("    pause no-drop", PAUSE, PAUSE.strip()),
+    "a slow queue": ("    bandwidth remaining", f"{SHAPE}\n    bandwidth remaining", SHAPE.strip()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", OF_NXOS)
+def test_a_class_of_nxos_that_is_not_lossless_is_found_at_its_line(fault: str) -> None:
+    old, new, line = OF_NXOS[fault]
+    text = QOS.format(number=1).replace("match cos 3", "match cos 3\n  match dscp 26") + QUEUE
+    assert old in text
+    assert line in {where for _, where in audit_texts({"tor1": text.replace(old, new, 1)}, "nxos")}

@@ -56,6 +56,7 @@ class Policies:
         )
         self._mtu = _bridged_mtu(document)
         self._ecn = list(_marked_by_class(document))
+        self._network = _network_policy(document).each("class")
         self._copied: dict[tuple[Value, Value], AppliedStatements] = {}
 
     def undefined(self, values: Mapping[str, StoredValue]) -> Iterator[StoredValue]:
@@ -115,7 +116,7 @@ class Policies:
             none = Scope(0)
             stated = [
                 *_egress_facts(self._queuing.get(egress, none)),
-                *_ingress_facts(self._queuing.get(ingress, none)),
+                *_ingress_facts(self._queuing.get(ingress, none).each("ingress") or self._network),
             ]
             stated += self._ecn
             facts = shared_facts(
@@ -158,14 +159,22 @@ def misplaced_policies(document: Document) -> Iterator[tuple[Value, str, int]]:
     """Yield (policy, reason, line) of policies in force on the wrong side, or in place of one that pauses a class."""
     networks = document.scope.each("network-qos")
     bound = [*document.scope.each("system qos").get("", Scope(0)).values.items()]
+    pausing = [str(other) for other, policy in networks.items() if _pauses(policy)]
     for kind, (name, line) in bound:
-        pausing = [str(other) for other, policy in networks.items() if _pauses(policy)]
+        drops = name in networks or _DROPPING.fullmatch(str(name))
         if kind == "qos output":
-            yield name, "it classifies what leaves, and packets get their class as they arrive", line
-        elif kind == "network-qos" and name in networks and pausing and str(name) not in pausing:
+            yield name, _AS_THEY_ARRIVE, line
+        elif kind == "network-qos" and drops and pausing and str(name) not in pausing:
             yield name, f"no class of it is `no-drop`, as in {pausing[0]}, which is not in force", line
-    bound += [each for block in document.scope.each("interface").values() for each in block.values.items()]
+    classified = any(kind == "qos input" for kind, _ in bound)
+    for block in document.scope.each("interface").values():
+        inward = classified or "qos input" in block.values
+        bound += [(kind, stored) for kind, stored in block.values.items() if kind != _EGRESS or not inward]
     for kind, (name, line) in bound:
+        if kind == _EGRESS:
+            parts = document.scope.each("qos").get(name, Scope(0)).each("class").values()
+            if any("group" in each.values for each in parts):
+                yield name, _AS_THEY_ARRIVE, line
         policy = document.scope.each("queuing").get(name) if kind.startswith("queuing ") else None
         classes = [*policy.each("egress").values(), *policy.each("named class").values()] if policy else []
         pauses = any("pause" in each.values for each in classes)
@@ -175,9 +184,20 @@ def misplaced_policies(document: Document) -> Iterator[tuple[Value, str, int]]:
             yield name, "`bandwidth` and `priority` are for packets that leave", line
 
 
+_DROPPING = re.compile(r"default-nq(?:-8[eq])?-policy")
+"""Network policies of the system itself, without a lossless class."""
+_EGRESS = f"{OWN}service_policy[qos output]"
+_AS_THEY_ARRIVE = "it classifies what leaves, and packets get their class as they arrive"
+
+
 def _pauses(policy: Scope) -> bool:
+    """Return whether a network policy has a lossless class."""
+    return any(map(_is_paused, policy.each("class").values()))
+
+
+def _is_paused(scope: Scope) -> bool:
     """Return whether a class of a network policy is lossless."""
-    return any(each.table("pauses") or "no-drop" in each.values for each in policy.each("class").values())
+    return bool(scope.table("pauses")) or not scope.values.keys().isdisjoint(("no-drop", "paused"))
 
 
 _TYPES = {"qos input": "qos", "network-qos": "network-qos"}
@@ -192,7 +212,7 @@ def unfilled_pauses(document: Document) -> Iterator[tuple[str, str, int]]:
     """
     classes = _network_policy(document).each("class")
     known = {int(str(group)): scope for group, scope in classes.items()}
-    paused = {group for group, scope in known.items() if scope.table("pauses") or "no-drop" in scope.values}
+    paused = {group for group, scope in known.items() if _is_paused(scope)}
     if not paused:
         return
     used = classification_policy(document)
@@ -206,10 +226,11 @@ def unfilled_pauses(document: Document) -> Iterator[tuple[str, str, int]]:
             yield f"set qos-group {lost[0][0]}", "the network policy pauses another group", lost[0][1]
 
 
-_WHOLE, _LEAST_LIMIT, _LEAST_MBPS = 100, 20_000, 100
-"""Percent of all shares; bytes and Mbit/s below which a queue with PFC cannot carry RDMA."""
+_WHOLE, _LEAST_LIMIT, _LEAST_BPS = 100, 20_000, 100_000_000
+"""Percent of all shares; bytes and bit/s below which a queue with PFC cannot carry RDMA."""
 _BYTES = re.compile(r"bytes (\d+)(?: (?:bytes)?)?")
-_MAXIMUM = re.compile(r".*\bmax (\d+) mbps\b.*")
+_MAXIMUM = re.compile(r".*\bmax (\d+) ([kmg]?)bps\b.*")
+_UNITS = {"": 1, "k": 1000, "m": 1_000_000, "g": 1_000_000_000}
 
 
 def faulty_queues(document: Document) -> Iterator[tuple[str, str, int]]:
@@ -264,8 +285,9 @@ def _faulty_shares(name: str, policy: Scope, paused: Collection[object]) -> Iter
         if (match := _BYTES.fullmatch(str(limit))) and int(match[1]) < _LEAST_LIMIT:
             yield f"pause no-drop of qos-group {group}", f"{name} drops above {match[1]} bytes", line
         shape, line = values.get(f"{SETTING_OF}shape", _NONE)
-        if (match := _MAXIMUM.fullmatch(str(shape))) and int(match[1]) < _LEAST_MBPS:
-            yield f"bandwidth of qos-group {group}", f"{name} sends no more than {match[1]} Mbit/s", line
+        if (match := _MAXIMUM.fullmatch(str(shape))) and int(match[1]) * _UNITS[match[2]] < _LEAST_BPS:
+            why = f"{name} sends no more than {match[1]} {match[2]}bit/s"
+            yield f"bandwidth of qos-group {group}", why, line
         share, line = values.get("share", _NONE)
         if str(share) in ("bandwidth 0", "percent 0"):
             yield f"pause no-drop of qos-group {group}", f"{name} gives the class no bandwidth", line
@@ -313,6 +335,9 @@ def _paused_priorities(document: Document, group: Captured, scope: Scope) -> Ite
     stored = scope.table("pauses")
     for priority, (_, line) in stored.items():
         yield priority, line
+    if "paused" in scope.values:
+        figures, line = scope.values["paused"]
+        yield from ((int(each), line) for each in str(figures).split(","))
     if stored or "no-drop" not in scope.values:
         return
     maps = document.scope.each("class map")
@@ -367,14 +392,12 @@ def _egress_facts(policy: Scope) -> Iterator[Stated]:
 _NONE = ("", 0)
 
 
-def _ingress_facts(policy: Scope) -> Iterator[Stated]:
-    """(rest of the path, value, line) of what it gives an interface as input policy.
+def _ingress_facts(classes: Mapping[Captured, Scope]) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what classes of an input or network policy give an interface.
 
     The figures of several lossless queues are one fact when they agree, and a list when they do not.
     """
-    stored = {
-        int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
-    }
+    stored = {int(str(group)): scope.values.get("pause", _NONE) for group, scope in classes.items()}
     paused = {
         group: [int(each) for each in str(stored[group][0]).split()]
         for group in sorted(stored)

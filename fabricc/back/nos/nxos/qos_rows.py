@@ -131,6 +131,9 @@ _NETWORK: Sequence[Row] = (
     Keep("mtu <576-9216>", "mtu"),
     Entry("pause [no-drop] pfc-cos <priorities>", "pauses"),
     Entry("pause pfc-cos <priorities> receive", "pauses"),
+    Keep("pause buffer-size <integer> pause-threshold <integer> resume-threshold <integer> pfc-cos <priorities>",
+        lambda size, stop, resume, priorities: {
+            "pause": f"{size} {stop} {resume}", "paused": ",".join(map(str, priorities))}),
     Keep("pause no-drop", "no-drop"),
     Keep("pause drop", "setting of pause", "drop"),
     *(Keep(f"{head} <rest>", f"{SETTING_OF}{head}") for head in ("pause buffer-size", "congestion-control",
