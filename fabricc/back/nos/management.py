@@ -159,6 +159,7 @@ _UNGUARDED = {"platform/http_api": ("http", "its API"), "management/gnmi": ("gnm
 _API_PORT = re.compile(r"(?P<action>permit|deny) (?:ip|tcp) any any(?: eq 443)?")
 _LIST_OF_PORT = "structure/mgmt0/access-group"
 _NXAPI = "system/feature[nxapi]"
+_COMMUNITY, _SNMP, _VTY = "management/snmp/secret", "management/snmp/", "management/vty/access-class"
 
 
 def services_without_list(facts: Facts) -> dict[str, str]:
@@ -175,6 +176,9 @@ def services_without_list(facts: Facts) -> dict[str, str]:
         for path, (listed, service) in _UNGUARDED.items()
         if path in facts and f"management/access[{listed}]" not in facts
     }
+    communities = _VTY in facts and _COMMUNITY in facts
+    if communities and not any(path.startswith(_SNMP) and "use-ip" in path for path in facts):
+        found[_COMMUNITY] = "SNMP"
     if facts.get(_NXAPI) == "on":
         name = f"management/access_list[{facts.get(_LIST_OF_PORT)}]/"
         rules = [path for path in facts if path.startswith(name) and is_number(path[len(name) :])]

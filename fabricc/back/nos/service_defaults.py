@@ -87,8 +87,8 @@ def server_instance(text: str) -> tuple[str, str] | None:
 
 
 _STRAY_SERVER = re.compile(
-    r"(?:system )?(?P<service>ntp server|(?:logging|syslog) host|logging server) (?P<server>[0-9a-f.:]+)"
-    r"(?!.*\b(?:use-vrf|vrf|routing-instance)\b).*"
+    r"(?:system )?(?P<service>ntp server|(?:logging|syslog)(?: vrf default)? host|logging server)(?: vrf default)?"
+    r" (?P<server>[0-9a-f.:]+)(?!.*\b(?:use-vrf|vrf|routing-instance)\b(?! default\b)).*"
 )
 
 
@@ -103,7 +103,7 @@ def row_of_fabric(text: str) -> tuple[str, str] | None:
 
 
 def server_of_fabric(text: str) -> tuple[str, str] | None:
-    """Return the path of a service and the server of a line that names no routing instance."""
+    """Return the path of a service and the server of a line that names no routing instance, or that of the fabric."""
     match = _STRAY_SERVER.fullmatch(text.strip())
     return match and (
         f"management/{'ntp' if match['service'].startswith('ntp') else 'syslog'}",
@@ -116,7 +116,7 @@ def may_use_management(text: str) -> bool:
 
     Published NX-OS switches have `logging server` so next to other servers in the VRF `management`.
     """
-    return text.strip().startswith("logging server ")
+    return text.strip().startswith("logging server ") and "use-vrf" not in text
 
 
 _CLEAR = tuple(f"system/feature[{name}-server]" for name in ("http", "ftp", "tftp"))
