@@ -10,6 +10,7 @@ from fabricc.back.nos.defaults import installs_one_path_by_default, installs_one
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key
+from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
@@ -21,11 +22,12 @@ from fabricc.rules.sessions import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Sessions
+    from fabricc.rules.sessions import Key, Sessions
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -51,7 +53,8 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
             *([f"route_map[{exported}]/10"] if exported else []),
             "bgp/maximum_paths",
             f"bgp/family[{family}]/maximum_paths",
-            "bgp/multipath_relax",
+            *(["bgp/multipath_relax"] if unrelated else []),
+            "bgp/multipath_ibgp",
             "bgp/asn",
         )
         rule = INVARIANTS[9]
@@ -113,6 +116,44 @@ def _too_many_paths(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(rule.code, statement.device, path, message, rule.slug, Severity.WARNING, remedy)
 
 
+def _preferred_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a policy that prefers, or makes longer, all routes of some sessions with one AS, so others are idle."""
+    tilting = statement.once(_tilting_maps, lambda: _tilting_maps(statement))
+    if not tilting:
+        return
+    external = {key for key, _ in external_sessions(statement)}
+    alike: dict[object, list[tuple[Key, Mapping[str, Value]]]] = {}
+    for key, values in sessions_to_switches(statement, sessions):
+        if key in external and isinstance(values.get("remote_asn"), int):
+            alike.setdefault(values["remote_asn"], []).append((key, values))
+    for number, members in alike.items():
+        for way in ("import", "export"):
+            effects = {key: tilting.get(str(values.get(way)), ("", ""))[0] for key, values in members}
+            if len(set(effects.values())) < _TWO:
+                continue
+            odd = next(key for key, effect in effects.items() if effect)
+            name = str(statement.sessions[odd][way])
+            message = (
+                f"{statement.name}: {name} ({effects[odd]}) is for {odd[1]} and not for each neighbor of AS {number}: "
+                "some of the equal paths are idle"
+            )
+            rule, remedy = INVARIANTS[9], "Treat the routes of all links to the next tier alike."
+            paths = (session_path(odd, way), tilting[name][1])
+            yield finding_at(rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, remedy)
+
+
+def _tilting_maps(statement: Statement) -> dict[str, tuple[str, str]]:
+    """Return the route maps whose first clause, for every route, changes what paths are compared by first."""
+    first: dict[str, tuple[str, str]] = {}
+    for path, value in statement.facts_below("route_map[").items():
+        name = first_key(path)
+        if name not in first:
+            match = _TILT.fullmatch(str(value))
+            first[name] = (match[1], path) if match else ("", path)
+    return {name: stored for name, stored in first.items() if stored[0]}
+
+
+_TILT = re.compile(r"permit (?:set )?((?:local_preference|weight|as-path prepend) .*)")
 _TWO = 2
 
 
@@ -143,7 +184,7 @@ def _equal_links(statement: Statement, sessions: Sessions) -> dict[str, int]:
 def _path_limits(statement: Statement) -> dict[str, int]:
     """Return family -> maximum number of equal paths, for families that invariant 9 does not check.
 
-    Invariant 9 reads one number for all families, and skips switches that accept AS path loops.
+    Invariant 9 reads one number for all families, and skips switches that accept AS path loops or have no known links.
     """
     stated = statement.rest.get("bgp/maximum_paths")
     families = {
@@ -160,7 +201,8 @@ def _path_limits(statement: Statement) -> dict[str, int]:
         place = statement.lines.get("bgp/maximum_paths")
         inner = {statement.lines.get(f"bgp/family[{family}]/maximum_paths") for family in limits}
         others = limits if place and place in inner else _FAMILIES  # the number is that of a family
-        limits = dict.fromkeys(others, int(stated) if looped else _COUNTED) | limits
+        alone = looped or not statement.fars
+        limits = dict.fromkeys(others, int(stated) if alone else _COUNTED) | limits
     return limits
 
 
@@ -174,4 +216,5 @@ _COUNTED = 64
 RULES = (
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP,), _too_many_paths),
+    SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP,), _preferred_sessions),
 )
