@@ -88,10 +88,8 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
         linked = _linked_sessions(statement, sessions) if at is not None else set()
         hit = [port for port in ports if port in links and linked.intersection(statement.chain(port))]
         if at is not None and hit:
-            ports_text = join_words(hit, 2)
-            message = (
-                f"{statement.name} {ports_text}: rule {at + 1} of the filter {name} drops neighbor discovery"
-            )
+            what = f"rule {at + 1} of the filter {name} drops neighbor discovery"
+            message = f"{statement.name} {join_words(hit, 2)}: {what}"
             remedy = "Permit neighbor discovery (ICMPv6 types 133 to 136) on links between switches."
             path = rules[name][at][0]
             yield finding_at(BLOCKED, statement.device, path, message, "filter discovery", remedy=remedy)
@@ -104,10 +102,11 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, group, Severity.WARNING, remedy)
         for service, number in dropped_services(texts, statement.device.system):
             # a filter that keeps all traffic of a host or party out can be meant so
-            meant = not statement.expected.planned and service != "RoCE" and not names_port(texts[number])
+            closed = statement.expected.planned or service == "RoCE" or names_port(texts[number])
+            closed = closed or (service == "BGP" and number == _END)
             named = service == "RoCE" and number != _END and names_port(texts[number])
             alone = named and _ROCE.search(texts[number]) is not None
-            others = frozenset[str]() if meant else ends[service]
+            others = ends[service] if closed else frozenset[str]()
             hit = [
                 port
                 for port in ports
@@ -122,7 +121,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             remedy = f"Permit {service} on ports that carry it, or take the filter off these ports."
             unused = service == "RoCE" and not rdma
             severity = Severity.NOTE if unused else Severity.ERROR
-            severity = Severity.WARNING if unused and named else severity
+            severity = Severity.WARNING if unused and (named or links.intersection(hit)) else severity
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", severity, remedy)
 
 
