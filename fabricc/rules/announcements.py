@@ -215,6 +215,56 @@ def _foreign_loopback(statement: Statement, sessions: Sessions) -> Iterator[Find
             )
 
 
+def _promised_prefixes(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report own prefixes that lists of exports name, and that no line puts into BGP."""
+    system = statement.device.system
+    entering = any(map(statement.facts_below, _BESIDE))
+    if entering or defaults.exports_connected(system) or defaults.may_announce_loopback(system):
+        return
+    maps = {str(values.get("export")) for values in statement.sessions.values()} - {"None"}
+    lists = {str(values.get("prefix_list_out")) for values in statement.sessions.values()}
+    for path, value in statement.facts_below("route_map[").items() if maps else ():
+        if first_key(path) in maps and str(value).startswith("permit"):
+            lists.update(_LISTED.findall(str(value)))
+    stated = [
+        block
+        for path in _ORIGINS
+        for each in statement.facts_below(path)
+        if (block := parse_block(first_key(each)))
+    ]
+    own = {
+        str(net)
+        for port, texts in statement.addresses.items()
+        for text in texts
+        if statement.of(port, "vrf") is None and (net := parse_block(text)) and net.length not in _OF_LINKS
+    }
+    own |= {str(statement.rest.get(f"loopback/ipv{version}")) for version in (4, 6)}
+    for path, value in statement.facts_below("prefix_list[").items() if lists and own else ():
+        if str(value) in own and first_key(path) in lists:
+            block = parse_block(str(value))
+            if block is not None and not any(each.covers(block) for each in stated):
+                why = f"{first_key(path)} permits it, and no line puts it into BGP"
+                message = f"{statement.name} does not announce {value}: {why}"
+                remedy = "Announce the prefix by a network statement, or remove it from the list."
+                paths = ("bgp/asn", path)
+                yield finding_at(
+                    SILENT, statement.device, paths, message, "nothing announced", Severity.WARNING, remedy
+                )
+                return
+
+
+_BESIDE = (
+    "bgp/redistribute",
+    "bgp/setting[redistribute",
+    "bgp/static",
+    "bgp/advertise",
+    "bgp/import",
+    "bgp/setting[import",
+)
+_ORIGINS = ("bgp/network[", "bgp/aggregate[")
+_OF_LINKS = (30, 31, 126, 127)
+
+
 def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
     """Report addresses that other switches need, and no network statement, redistribution or static route leads to.
 
@@ -385,6 +435,7 @@ def _are_aggregated(fabric: Switches) -> bool:
 
 RULES = (
     SwitchRule(SILENT, POLICY, (Input.BGP,), _foreign_loopback),
+    SwitchRule(SILENT, POLICY, (Input.BGP,), _promised_prefixes),
     FabricRule(SILENT, POLICY, (Input.BGP, Input.TIER), _silent_tors),
     FabricRule(SILENT, POLICY, (Input.BGP,), _unannounced_loopbacks),
     SwitchRule(SILENT, POLICY, (Input.BGP, Input.TIER), _rejected_protocols),

@@ -202,7 +202,10 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
             carried.setdefault(port, set()).update(str(session.families or "").split(","))
     entering = [path for each in _ENTERING for path in statement.facts_below(each)]
     carries_ipv4 = any("ipv4" in str(session.families) for session in sessions.stated.values())
-    lost = any(map(_IPV4_ORIGIN.match, entering)) and not carries_ipv4
+    misplaced = bool(carried) and all(families == {"ipv6"} for families in carried.values())
+    misplaced = misplaced and not any(":" in text for texts in statement.addresses.values() for text in texts)
+    misplaced = misplaced and any(statement.addresses.values())
+    lost = not carries_ipv4 and (misplaced or any(map(_IPV4_ORIGIN.match, entering)))
     empty = [
         first[port]
         for port, families in carried.items()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.records import Summary
     from fabricc.rules.sessions import Sessions
 
 
@@ -126,7 +127,8 @@ def _leads_down(statement: Statement, sessions: Sessions, key: Key) -> bool:
 def _tor_loops(fabric: Switches) -> Iterator[Report]:
     """Report ToRs that accept their own AS number, which no other ToR has, and such switches without a tier.
 
-    One without a tier has no session with an unknown device, through which its own routes may come by intention.
+    One without a tier has no session with an address of an unknown device, through which its own routes may come by
+    intention.
     """
     numbers = Counter(summary.asn for summary in fabric.summaries.values() if summary.tier is Tier.TOR)
     every = Counter(summary.asn for summary in fabric.summaries.values())
@@ -134,7 +136,7 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
         placed = summary.tier is Tier.TOR
         among = numbers if placed and len(numbers) > 1 else every
         if (
-            (placed or (summary.tier is Tier.OTHER and not summary.outer and not fabric.planned))
+            (placed or (summary.tier is Tier.OTHER and not fabric.planned and not _has_outside(summary)))
             and summary.loops
             and summary.asn is not None
             and among[summary.asn] == 1
@@ -146,6 +148,10 @@ def _tor_loops(fabric: Switches) -> Iterator[Report]:
             )
             remedy = "Remove it; only switches that share an AS number need it."
             yield Report(LOOPS, name, (summary.loops,), message, "own AS accepted", Severity.WARNING, remedy)
+
+
+def _has_outside(summary: Summary) -> bool:
+    return any(is_address(each.key[1]) for each in summary.outer)
 
 
 def _shortened_paths(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

@@ -8,12 +8,14 @@ from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults, harmful_settings, management, service_defaults
+from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
+from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, path_pattern
 from fabricc.facts.statement import Statement
 from fabricc.proof.compare import Finding
-from fabricc.rules.access import MISSING, UNDEFINED
+from fabricc.rules.access import ISOLATED, MISSING, UNDEFINED
 from fabricc.rules.findings import finding_at, line_of
 from fabricc.rules.next_hops import NEXT_HOP
 from fabricc.rules.rule import (
@@ -108,6 +110,31 @@ def _lost_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
                     "no gateway",
                     Severity.WARNING,
                     remedy,
+                )
+                return
+
+
+def _joined_management(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a port of the fabric in whose subnet the VRF of management, which has no port, has its gateway."""
+    for path, via in statement.facts_below("vrf[").items():
+        name = first_key(path)
+        if "]/static_route[" not in path or statement.parse_name(name).kind is not PortKind.MANAGEMENT:
+            continue
+        owners = {port: statement.of(port, "vrf") for port in statement.addresses}
+        if name in owners.values():
+            return
+        for port, texts in statement.addresses.items():
+            within = any(
+                "/" in each and not _is_outside(str(via), ip_interface(each).network) for each in texts
+            )
+            if within and owners[port] is None:
+                message = f"{statement.name} {port}: in the VRF of the fabric, and the gateway of {name} is behind it"
+                remedy = "Put the management port into its VRF."
+                leaf = f"{PORT}{port}]/ipv{6 if ':' in str(via) else 4}"
+                group = "management isolation"
+                word = f"interface {port}"
+                yield finding_at(
+                    ISOLATED, statement.device, leaf, message, group, Severity.WARNING, remedy, word=word
                 )
                 return
 
@@ -246,6 +273,7 @@ def _quiet_logs(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(NEXT_HOP, ADDRESSES, (), _lost_management),
+    SwitchRule(ISOLATED, ADDRESSES, (), _joined_management),
     SwitchRule(MISSING, OTHER, (), _closed_access),
     SwitchRule(MISSING, OTHER, (), _without_login),
     SwitchRule(UNDEFINED, OTHER, (), _odd_management),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import defaults
 from fabricc.back.nos.lost_lines import NAMES_ADDRESS
+from fabricc.back.nos.ports import PortKind
+from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Statement, scope_of, session_path
@@ -232,6 +234,35 @@ def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding
             )
 
 
+def _far_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions of one hop with another AS that a loopback is to send, though their port has what neighbors name.
+
+    The ends of links that are known are compared by `session_pairs`, unless the loopback has no address.
+    """
+    if "update_source" not in statement.session_leaves:
+        return
+    for key, values in external_sessions(statement):
+        source, port = str(values.get("update_source", "")), sessions.near.get(key, "")
+        port = port if is_address(key[1]) else key[1]
+        several = any(leaf in values for leaf in _FARTHER if leaf not in ("update_source", "interface"))
+        unchecked = any(part in leaf for leaf in (*values, *statement.rest) for part in _UNCHECKED)
+        far, kind = statement.fars.get(port), statement.parse_name(source).kind
+        paired = far is not None and far.known and is_address(key[1]) and sessions.stated[key].source
+        if (
+            port
+            and source
+            and kind is PortKind.VIRTUAL
+            and source != port
+            and not (several or unchecked or paired)
+        ):
+            message = (
+                f"{statement.name}: {source} is the source of the session with {key[1]}, one hop over {port}"
+            )
+            remedy = "Remove the source, so that packets have the address of the port, or allow several hops."
+            path, group = session_path(key, "update_source"), "far source"
+            yield finding_at(OFF_LINK, statement.device, path, message, group, Severity.WARNING, remedy)
+
+
 def _ports_elsewhere(
     statement: Statement,
     own: Mapping[str, list[IPv4Interface | IPv6Interface]],
@@ -278,4 +309,5 @@ RULES = (
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _ports_of_other_instances),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _neighbors_of_other_instances),
     SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _own_neighbors),
+    SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _far_sources),
 )

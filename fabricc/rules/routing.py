@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 POLICY = "FAB9664"
 _REQUIRED = "bgp/requires_policy"
+_CONNECTED = "bgp/redistribute_connected"
 HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _MAP = "route_map["
 _SHUTDOWN = "65535:0"
@@ -99,6 +100,41 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             remedy = f"Set an {direction} policy for EVPN on the session."
             path = next(path for path in stated if path.startswith(f"{start}{closed[0]}]/"))
             yield finding_at(POLICY, statement.device, path, message, f"no {direction} policy", remedy=remedy)
+
+
+def _idle_maps(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that connected routes enter BGP unfiltered, or none do, beside the only route map that nothing uses."""
+    value = statement.rest.get(_CONNECTED)
+    maps = {first_key(path) for path in statement.facts_below(_MAP)}
+    entering = (
+        "bgp/network[",
+        "bgp/aggregate[",
+        "bgp/redistribute",
+        "bgp/setting[redistribute",
+        "bgp/static",
+    )
+    if (
+        not maps
+        or "bgp/asn" not in statement.rest
+        or not (value == "unfiltered" or not any(map(statement.facts_below, entering)))
+    ):
+        return
+    own = (_MAP, f"structure/{_MAP}")
+    stated = [str(each) for path, each in statement.rest.items() if not path.startswith(own)]
+    ends = (*statement.sessions.values(), *statement.ports.values())
+    stated += [str(each) for values in ends for each in values.values()]
+    stated += [text for *_, text in statement.device.unknown]
+    idle = maps.difference(*(re.split(r"[\s,]+", text) for text in stated))
+    name = min(idle, default="")
+    if len(idle) == 1 and _FILTERING.search(str(statement.facts_below(f"{_MAP}{name}]/"))):
+        what = "puts all connected routes into BGP" if value else "puts no route into BGP"
+        message = f"{statement.name} {what}, and nothing uses the route map {name}"
+        remedy = f"Redistribute connected routes by {name}, or remove it."
+        paths = (_CONNECTED, "bgp/asn")
+        yield finding_at(POLICY, statement.device, paths, message, "idle map", Severity.WARNING, remedy)
+
+
+_FILTERING = re.compile(r"\bmatch (?:interface|(?:.* )?prefix_list)\b")
 
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -283,4 +319,5 @@ RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
+    SwitchRule(POLICY, TOPIC, (Input.BGP,), _idle_maps),
 )

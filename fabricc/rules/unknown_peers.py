@@ -22,7 +22,10 @@ from fabricc.rules.routing import POLICY as REFUSED
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import (
     UPPER,
+    external_sessions,
+    has_policy,
     is_address,
+    open_sessions,
     sessions_to_switches,
 )
 from fabricc.rules.static_routes import find_origins
@@ -65,6 +68,25 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
                 remedy = "Permit the intended prefixes on this session, in both directions."
                 word = key[1] if each.grouped else ""
                 yield Report(REFUSED, name, paths, message, "unknown peer", Severity.WARNING, remedy, word)
+
+
+def _inner_strangers(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report the only session within the AS of a switch with others, if it leads elsewhere and has no policy."""
+    external = {key for key, _ in external_sessions(statement)}
+    inner = [(key, values) for key, values in open_sessions(statement) if not key[0] and key not in external]
+    if len(inner) != 1 or not external or statement.has_link_state:
+        return
+    key, values = inner[0]
+    bare = not any(has_policy(values, way) for way in ("import", "export"))
+    leads = sessions.near.get(key) or not is_address(key[1]) or "update_source" in values
+    if bare and not leads and (statement.fars or sessions_to_switches(statement, sessions)):
+        message = (
+            f"{statement.name} takes and announces every route, without a policy, on its session with {key[1]} of its "
+            "own AS, which is in none of its subnets"
+        )
+        remedy = "Remove the session, or permit the intended prefixes on it, in both directions."
+        path = session_path(key, "remote_asn")
+        yield finding_at(REFUSED, statement.device, path, message, "unknown peer", Severity.WARNING, remedy)
 
 
 def _loopbacks(fabric: Switches) -> list[Block]:
@@ -184,6 +206,7 @@ _GUARD = re.compile(r"\b(?:import|prefix_list_in|filter_in|distribute_in)\]|rcf 
 
 RULES = (
     FabricRule(REFUSED, POLICY, (Input.TIER,), _unknown_peers),
+    SwitchRule(REFUSED, POLICY, (Input.BGP,), _inner_strangers),
     SwitchRule(OPEN, POLICY, (Input.BGP,), _open_listeners),
     SwitchRule(REFUSED, POLICY, (Input.BGP,), _open_ranges),
 )

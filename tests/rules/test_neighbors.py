@@ -1,4 +1,4 @@
-"""Ends of sessions and links that an overlay changes are compared by `build`, `check` and `diff` as by `audit`."""
+"""Ends of sessions and links that an overlay changes are compared by each verb; sessions over bare ports are judged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.audit.rules import find_all
+from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder, build, check, diff
+from tests.audit import ours
+from tests.rules.test_small_networks import audit_texts
 from tests.rules.test_verbs import SPEC
 
 if TYPE_CHECKING:
@@ -97,3 +101,62 @@ def test_check_and_audit_find_a_repeated_router_identifier(folder: Path) -> None
         ] == [
             "rack001-tor1a", "rack002-tor1a",
         ]  # fmt: skip
+
+
+LEAF = """\
+interface lo
+ ip address 10.255.0.{number}/32
+interface vlan10
+ ip address 172.16.{number}.1/24
+router bgp 6500{number}
+ bgp router-id 10.255.0.{number}
+ no bgp default ipv4-unicast
+ neighbor FABRIC peer-group
+ neighbor FABRIC remote-as external
+ neighbor swp1 interface peer-group FABRIC
+ neighbor swp2 interface peer-group FABRIC
+ address-family ipv4 unicast
+  redistribute connected route-map OWN
+  neighbor FABRIC activate
+route-map OWN permit 10
+ match interface lo
+route-map OWN permit 20
+ match interface vlan10
+"""
+BARE_FAULTS = {
+    "an unknown neighbor of the own AS": (
+        " no bgp default", " neighbor 203.0.113.9 remote-as 6500{number}\n no bgp default",
+        "neighbor 203.0.113.9 remote-as"),
+    "a loopback as the source": (
+        "neighbor FABRIC peer-group\n", "neighbor FABRIC peer-group\n neighbor FABRIC update-source lo\n",
+        "neighbor FABRIC update-source lo"),
+    "one path": ("  redistribute", "  maximum-paths 1\n  redistribute", "maximum-paths 1"),
+    "the other family": ("address-family ipv4", "address-family ipv6", "address-family ipv6 unicast"),
+    "own numbers": (
+        "FABRIC activate\n", "FABRIC activate\n  neighbor FABRIC allowas-in\n", "neighbor FABRIC allowas-in"),
+    "an idle policy": ("connected route-map OWN", "connected", "redistribute connected"),
+    "no own route": ("  redistribute connected route-map OWN\n", "", "router bgp 6500"),
+    "a promised loopback": (
+        "redistribute connected route-map OWN\n",
+        "network 172.16.{number}.0/24\n  neighbor FABRIC prefix-list OUT out\n"
+        "ip prefix-list OUT permit 10.255.0.{number}/32\n"
+        "router bgp 6500{number}\n address-family ipv4 unicast\n", "router bgp 6500"),
+    "the port of management": (
+        "interface vlan10", "vrf mgmt\n ip route 0.0.0.0/0 192.0.2.254\nexit-vrf\ninterface eth0\n"
+        " ip address 192.0.2.{number}/24\ninterface vlan10", "interface eth0"),
+}  # fmt: skip
+"""Fault -> text of a leaf, text in its place, and how the line begins that is found."""
+
+
+@pytest.mark.parametrize("fault", BARE_FAULTS)
+def test_a_fault_of_leaves_whose_spines_are_not_here_is_found_on_all(fault: str) -> None:
+    old, new, line = BARE_FAULTS[fault]
+    assert audit_texts({f"leaf{n}": LEAF.format(number=n) for n in (1, 2, 3)}, "frr") == {}
+    altered = {f"leaf{n}": LEAF.replace(old, new, 1).format(number=n) for n in (1, 2, 3)}
+    devices = {name: ours.switch_device(name, "frr", {"frr.conf": text}) for name, text in altered.items()}
+    found = [each for each in find_all(ours.infer_fabric(devices)) if each.severity is not Severity.NOTE]
+    places = {
+        (name := each.file.partition("/")[0], altered[name].split("\n")[each.line - 1].strip())
+        for each in found
+    }
+    assert {name for name, text in places if text.startswith(line)} == set(altered)

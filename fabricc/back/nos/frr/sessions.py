@@ -92,6 +92,7 @@ SESSION: tuple[Row, ...] = (
 NEGATED: tuple[Row, ...] = (
     Keep("(shutdown|shut)", "enabled", "true"),
     Keep("capability extended-nexthop", "extended_next_hop", "false"),
+    Keep("bfd", "bfd_on", "false"),
     *(
         Keep(words, f"setting[{words}]", "false")
         for words in ("enforce-first-as", "send-nexthop-characteristics")
@@ -230,7 +231,7 @@ def _session_facts(
     found: dict[str, StoredValue] = {"bfd": ("false", 0)}
     for key in _BFD:
         if key in values:
-            found["bfd"] = ("true", values[key][1])
+            found["bfd"] = ("false" if values[key][0] == "false" else "true", values[key][1])
     off = max(
         line if value == "false" and not (active and line == default["ipv4"][1]) else 0
         for value, line in carried.values()
