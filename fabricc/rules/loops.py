@@ -107,7 +107,7 @@ def share_numbers(
     owners: dict[object, set[str]] = {}
     for key, values in stated.items():
         far = statement.fars.get(sessions.near.get(key, ""))
-        if far is not None:
+        if far is not None and "remote_asn" in values:
             owners.setdefault(values.get("remote_asn"), set()).add(far.end.device)
     return any(len(names) > 1 for names in owners.values())
 
