@@ -205,6 +205,7 @@ class Summary(NamedTuple):
         leads_out: whether it has a default route, or announces one.
         demands: what its sessions over bare ports demand of their other ends, and the path and neighbor of each.
         tags: what its policies do with communities that have a list: verb, members, and path.
+        requirement: see `routing.requirement_of`.
         lone: ports on which OSPF or IS-IS looks for an unknown neighbor, and their addresses.
     """
 
@@ -247,6 +248,7 @@ class Summary(NamedTuple):
     wanted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     leads_out: bool = False
     tags: tuple[tuple[str, str, str], ...] = ()
+    requirement: str = ""
 
 
 class EndValues(NamedTuple):

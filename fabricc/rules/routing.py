@@ -24,7 +24,7 @@ from fabricc.proof.invariants.policy import DENYING
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at, line_with
 from fabricc.rules.rule import POLICY as TOPIC
-from fabricc.rules.rule import Input, SwitchRule
+from fabricc.rules.rule import FabricRule, Input, Report, Switches, SwitchRule
 from fabricc.rules.sessions import (
     carries_evpn,
     external_sessions,
@@ -102,22 +102,41 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield finding_at(POLICY, statement.device, path, message, f"no {direction} policy", remedy=remedy)
 
 
+def requirement_of(statement: Statement, sessions: Sessions) -> str:
+    """Return what a switch states of a requirement of policies, else the path of a session with a known one without."""
+    stated = statement.rest.get(_REQUIRED)
+    if stated is not None or statement.expected.planned:
+        return str(stated or "")
+    joined = (
+        each for each in sessions_to_switches(statement, sessions) if each in external_sessions(statement)
+    )
+    bare = (key for key, values in joined if not all(has_policy(values, way) for way in ("import", "export")))
+    key = next(bare, None) if statement.fars else None
+    return (
+        session_path(key, "remote_asn" if "remote_asn" in statement.sessions[key] else "remote_kind")
+        if key
+        else ""
+    )
+
+
+def _unstated_requirements(fabric: Switches) -> Iterator[Report]:
+    """Report sessions without a policy on a switch that does not switch the requirement off, as the others do."""
+    off = [name for name, each in fabric.summaries.items() if each.requirement == "false"]
+    for name, summary in fabric.summaries.items() if off else ():
+        path = summary.requirement
+        if path not in ("", "false", "true"):
+            why = f"(RFC 8212), and {off[0]} states that it requires none"
+            message = f"{name} exchanges no route over sessions without a policy {why}"
+            remedy = "Set policies on the sessions, or switch the requirement off."
+            yield Report(POLICY, name, (path,), message, "no policy", Severity.WARNING, remedy)
+
+
 def _idle_maps(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that connected routes enter BGP unfiltered, or none do, beside the only route map that nothing uses."""
     value = statement.rest.get(_CONNECTED)
-    maps = {first_key(path) for path in statement.facts_below(_MAP)}
-    entering = (
-        "bgp/network[",
-        "bgp/aggregate[",
-        "bgp/redistribute",
-        "bgp/setting[redistribute",
-        "bgp/static",
-    )
-    if (
-        not maps
-        or "bgp/asn" not in statement.rest
-        or not (value == "unfiltered" or not any(map(statement.facts_below, entering)))
-    ):
+    open_ = value == "unfiltered" or not any(map(statement.facts_below, _ENTERING))
+    maps = {first_key(path) for path in statement.facts_below(_MAP)} if open_ else set[str]()
+    if not maps or "bgp/asn" not in statement.rest:
         return
     own = (_MAP, f"structure/{_MAP}")
     stated = [str(each) for path, each in statement.rest.items() if not path.startswith(own)]
@@ -134,6 +153,7 @@ def _idle_maps(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(POLICY, statement.device, paths, message, "idle map", Severity.WARNING, remedy)
 
 
+_ENTERING = ("bgp/network[", "bgp/aggregate[", "bgp/redistribute", "bgp/setting[redistribute", "bgp/static")
 _FILTERING = re.compile(r"\bmatch (?:interface|(?:.* )?prefix_list)\b")
 
 
@@ -320,4 +340,5 @@ RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_communities),
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _idle_maps),
+    FabricRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unstated_requirements),
 )

@@ -19,6 +19,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.duplicates import distinguishers
 from fabricc.rules.next_hops import routes_to_hosts, unresolved_hops
 from fabricc.rules.records import Attached, OuterSession, Pair, Summary, set_communities, wanted_communities
+from fabricc.rules.routing import requirement_of
 from fabricc.rules.segments import segment_settings
 from fabricc.rules.sessions import (
     UPPER,
@@ -47,9 +48,9 @@ SERVICES = {
 """Path -> what a switch lacks without it."""
 COMMON = {
     "lldp/interval_s": ("LLDP", "Enable LLDP."),
-    "platform/management_instance": (
-        "routing instance for management", "Put the management port into a routing instance of its own.",
-    ),
+    "platform/management_instance": ("routing instance for management",
+        "Put the management port into a routing instance of its own."),
+    "management/gateway": ("gateway of management", "Name the gateway of the management network."),
     "management/address": ("management address", "Set the address of the management port."),
     "log/syslog": ("log of its routing daemons", "Let them write to syslog."),
     "management/dns": ("name server", "Name the servers."),
@@ -148,27 +149,26 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     }  # fmt: skip
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.stated if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
-    distant = tuple(neighbor for neighbor in remote if not sessions.near.get(("", neighbor)))
-    attached = _attached_hosts(statement, sessions) if upward or joined else None
     return Summary(
         statement.place.tier, as_int(statement.rest.get("bgp/asn")),
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
-        attached, min(limits, default=None), any(inner.values()), remote,
-        tuple(beside_limits), unresolved_hops(statement),
-        segment_settings(statement), overlay_of(statement, sessions), distinguishers(statement),
-        routes_to_hosts(statement), _loopback_addresses(statement), system,
+        _attached_hosts(statement, sessions) if upward or joined else None, min(limits, default=None),
+        any(inner.values()), remote, tuple(beside_limits), unresolved_hops(statement), segment_settings(statement),
+        overlay_of(statement, sessions), distinguishers(statement), routes_to_hosts(statement),
+        _loopback_addresses(statement), system,
         tuple([path for path in COMMON if part or _states(statement, path)]), alone, _tunnel_source(statement),
-        tuple(maps), distant, None if _sets_metric(statement) else _metric_conditions(statement, sessions),
+        tuple(maps), tuple(each for each in remote if not sessions.near.get(("", each))),
+        None if _sets_metric(statement) else _metric_conditions(statement, sessions),
         tuple(_narrow_imports(statement, sessions)), _lone_ends(statement), _pair_of(statement),
         () if statement.expected.planned else _host_addresses(statement),
         tuple([(what, *each) for what, each in demands.items()]),
-        _mute_process(statement, sessions, bool(prefixes or maps)),
-        set_communities(statement),
+        _mute_process(statement, sessions, bool(prefixes or maps)), set_communities(statement),
         () if statement.expected.planned else tuple(wanted_communities(statement, sessions)),
         any(prefix.endswith("/0") for prefix in (*prefixes, *(prefix for prefix, _, _ in routes)))
         or "default_originate" in statement.session_leaves,
         tags_of(statement.facts_below("community_list["), statement.facts_below("route_map[")),
+        requirement_of(statement, sessions),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.interface import audit_folder, build, check, diff
 from tests.audit import ours
-from tests.rules.test_small_networks import audit_texts
+from tests.rules.test_small_networks import network_of
 from tests.rules.test_verbs import SPEC
 
 if TYPE_CHECKING:
@@ -148,15 +148,39 @@ BARE_FAULTS = {
 """Fault -> text of a leaf, text in its place, and how the line begins that is found."""
 
 
+def places_of(texts: dict[str, str]) -> set[tuple[str, str]]:
+    """Return switch and line of each warning and error about switches of FRR."""
+    devices = {name: ours.switch_device(name, "frr", {"frr.conf": text}) for name, text in texts.items()}
+    found = [each for each in find_all(ours.infer_fabric(devices)) if each.severity is not Severity.NOTE]
+    return {
+        (name := each.file.partition("/")[0], texts[name].split("\n")[each.line - 1].strip())
+        for each in found
+    }
+
+
 @pytest.mark.parametrize("fault", BARE_FAULTS)
 def test_a_fault_of_leaves_whose_spines_are_not_here_is_found_on_all(fault: str) -> None:
     old, new, line = BARE_FAULTS[fault]
-    assert audit_texts({f"leaf{n}": LEAF.format(number=n) for n in (1, 2, 3)}, "frr") == {}
+    sound = {f"leaf{n}": LEAF.format(number=n) for n in (1, 2, 3)}
     altered = {f"leaf{n}": LEAF.replace(old, new, 1).format(number=n) for n in (1, 2, 3)}
-    devices = {name: ours.switch_device(name, "frr", {"frr.conf": text}) for name, text in altered.items()}
-    found = [each for each in find_all(ours.infer_fabric(devices)) if each.severity is not Severity.NOTE]
-    places = {
-        (name := each.file.partition("/")[0], altered[name].split("\n")[each.line - 1].strip())
-        for each in found
-    }
-    assert {name for name, text in places if text.startswith(line)} == set(altered)
+    assert places_of(sound) == set()
+    assert {name for name, text in places_of(altered) if text.startswith(line)} == set(altered)
+
+
+PAIR = """\
+interface lo
+ ip address 10.255.0.{number}/32
+interface swp1
+ ip address 10.0.0.{number}/31
+router bgp 6500{number}
+ bgp router-id 10.255.0.{number}
+ no bgp ebgp-requires-policy
+ neighbor 10.0.0.{other} remote-as 6500{other}
+"""
+
+
+def test_a_switch_that_requires_policies_as_the_other_does_not_is_found() -> None:
+    texts = network_of(PAIR)
+    assert places_of(texts) == set()
+    texts["left"] = texts["left"].replace(" no bgp ebgp-requires-policy\n", "")
+    assert places_of(texts) == {("left", "neighbor 10.0.0.1 remote-as 65001")}
