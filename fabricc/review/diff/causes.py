@@ -5,6 +5,7 @@ The changes of devices that follow from each are listed with it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import plural
@@ -214,3 +215,26 @@ def _built_in(model: Model) -> bool:
     catalog, _ = load_catalog([])
     kinds: Mapping[str, Model] = catalog.switches if isinstance(model, SwitchModel) else catalog.hosts
     return kinds.get(model.name) == model
+
+
+def normalize_findings(compiled: Compiled) -> Iterator[tuple[str, str]]:
+    """Yield code and message of each finding, to compare those of two specs.
+
+    Paths are below the folder of the spec, systems without their release, and models have their names: a gap that the
+    next release of a system still has is not new, neither is that of a model with another title.
+    """
+    fabrics = [] if compiled.infiniband is not None else [compiled.fabric, *compiled.fabric.networks]
+    switches = [fabric.switch(at) for fabric in fabrics for at in fabric.kinds()]
+    releases = sorted(
+        {f"{each.nos} {each.release}" for each in switches if each.release}, key=len, reverse=True
+    )
+    release = re.compile(rf"\b({'|'.join(map(re.escape, releases))})(?![\w.-])", re.IGNORECASE)
+    titles = {model.title: model.name for fabric in fabrics for _, model, _ in _models_of(fabric)}
+    folder = f"{compiled.path.parent}/"
+    for each in compiled.diagnostics:
+        message = each.message.replace(folder, "")
+        for title, name in titles.items():
+            message = message.replace(title, name)
+        if releases:
+            message = release.sub(lambda found: found[0].partition(" ")[0].lower(), message)
+        yield each.code, message

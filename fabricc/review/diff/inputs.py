@@ -5,7 +5,6 @@ These are findings of the proof and the rules on the newer side that the older s
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
@@ -28,7 +27,7 @@ from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.recheck import drop_positions, group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import read_spec
-from fabricc.review.diff.causes import changed_figures, spec_changes
+from fabricc.review.diff.causes import changed_figures, normalize_findings, spec_changes
 from fabricc.review.diff.control_files import (
     changed_files_beside,
     find_control_files,
@@ -412,8 +411,8 @@ def compare_specs(before: Compiled | None, after: Compiled, spec: str) -> Contex
         after: the newer side.
         spec: the name of its spec.
     """
-    known = set(_state_findings(before)) if before else set()
-    stated = zip(after.diagnostics, _state_findings(after), strict=True)
+    known = set(normalize_findings(before)) if before else set()
+    stated = zip(after.diagnostics, normalize_findings(after), strict=True)
     new = tuple(finding for finding, key in stated if key not in known)
     return Context(
         spec,
@@ -424,30 +423,6 @@ def compare_specs(before: Compiled | None, after: Compiled, spec: str) -> Contex
         new + new_proof_findings(before, after),
         changed_figures(before, after) if before else (),
     )
-
-
-def _state_findings(compiled: Compiled) -> Iterator[tuple[str, str]]:
-    """Yield code and message of each finding: paths below the folder of the spec, systems without their release.
-
-    A gap that the next release of a system still has is not new.
-    """
-    folder = f"{compiled.path.parent}/"
-    releases = sorted(_find_platforms(compiled), key=len, reverse=True)
-    release = re.compile(rf"\b({'|'.join(map(re.escape, releases))})(?![\w.-])", re.IGNORECASE)
-    for each in compiled.diagnostics:
-        message = each.message.replace(folder, "")
-        if releases:
-            message = release.sub(lambda found: found[0].partition(" ")[0].lower(), message)
-        yield each.code, message
-
-
-def _find_platforms(compiled: Compiled) -> set[str]:
-    """Return each system in use with its release."""
-    if compiled.infiniband is not None:
-        return set()
-    fabrics = (each.fabric for each in _compiled_networks(compiled).values())
-    switches = (fabric.switch(at) for fabric in fabrics for at in fabric.kinds())
-    return {f"{switch.nos} {switch.release}" for switch in switches if switch.release}
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:
