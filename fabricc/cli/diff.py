@@ -9,6 +9,7 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.text import Line
+from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, wording
@@ -17,6 +18,7 @@ from fabricc.review.diff.model import FileDiff, Group, Impact, Review
 from fabricc.review.diff.phrases import fold_names, theme_phrases
 from fabricc.review.diff.requested_review import review_change
 from fabricc.tree.file import write_file
+from fabricc.tree.manifest import FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -270,7 +272,7 @@ def as_diagnostics(review: Review, format_: str = "") -> list[Diagnostic]:
         gone = title.endswith("gone")
         code, severity = ("FAB9006", Severity.WARNING) if gone else ("FAB9007", Severity.NOTE)
         found.append(Diagnostic(code, severity, f"{title}: {fold_names(names)}", _first_position(review)))
-    found += review.findings
+    found += [_at_cause(each, review) for each in review.findings]
     if format_ != "github":
         return found
     return [
@@ -326,6 +328,14 @@ def _group_finding(group: Group, review: Review) -> Diagnostic:
     position = next((places[cause] for cause in group.causes if places.get(cause)), _first_position(review))
     message = f"{wording.group_title(group, review)}: {text}"
     return Diagnostic(_CODES[group.impact], severity, message, position, f"On {fold_names(group.devices)}.")
+
+
+def _at_cause(found: Diagnostic, review: Review) -> Diagnostic:
+    """Return a finding about a file that a build writes at the changed value: no repository has to have the file."""
+    place, folders = found.position, tuple(f"{review.cluster}/{folder}/" for folder in FOLDERS)
+    if not review.spec or place is None or not place.file.startswith(folders):
+        return found
+    return replace(found, message=f"{found.message}{_place_text(place)}", position=_first_position(review))
 
 
 def _first_position(review: Review) -> Position | None:

@@ -13,6 +13,7 @@ import pytest
 
 import fabricc.rules
 from fabricc.base.diagnostics import TITLES, Severity
+from fabricc.cli.diff import as_diagnostics
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.prove.finding_groups import FindingGroups
 from fabricc.interface import audit_folder, build, check, diff
@@ -239,7 +240,13 @@ def grave_codes(diagnostics: Any) -> set[str]:
 
 def test_diff_reports_findings_of_the_head_alone(folder: Path) -> None:
     review = diff(folder / "cluster.yaml", folder / "open.yaml", jobs=1)
-    assert "FAB9671" in {each.code for each in review.proof_findings}
+    found = next(each for each in review.proof_findings if each.code == "FAB9671")
+    assert found.position is not None
+    assert found.position.file.startswith("rules/switches/rack001-tor1a/")
+    (shown,) = (each for each in as_diagnostics(review) if each.message.startswith(found.message))
+    assert shown.position is not None
+    assert shown.position.file == str(folder / "open.yaml"), "a forge shows places of the repository alone"
+    assert f"{found.position.file}:{found.position.line}" in shown.message
     back = diff(folder / "open.yaml", folder / "cluster.yaml", jobs=1)
     assert "FAB9671" not in {each.code for each in back.proof_findings}
 
@@ -253,6 +260,11 @@ def test_one_cause_has_one_finding_at_its_line() -> None:
     assert without_repeats([alone, unused, alone._replace(file="y")]) == [unused, alone._replace(file="y")]
     unplaced = [idle._replace(file="", line=0), shut._replace(file="", line=0)]
     assert without_repeats(unplaced) == unplaced
+    unguarded = Finding("FAB9606", "e", "x", 3, "no watchdog")
+    breach = Finding("FAB6218", "f", "x", 8, "watchdog")
+    assert without_repeats([unguarded, unguarded._replace(file="y")], [breach]) == [
+        unguarded._replace(file="y")
+    ]
     note = unused._replace(severity=Severity.NOTE)
     assert without_repeats([alone, note]) == [alone, note]
     groups = FindingGroups()

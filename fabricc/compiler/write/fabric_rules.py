@@ -93,7 +93,9 @@ def add_neighbor_findings(work: Work, altered: Mapping[str, bytes], findings: Fi
         findings.add(compare_neighbors(statements))
 
 
-def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterator[Finding]:
+def find_plan_findings(
+    plan: PlannedSpec, names: Collection[str] = (), *, located: bool = False
+) -> Iterator[Finding]:
     """Yield the findings of all rules on the planned facts of a cluster, from one switch and one host of each kind.
 
     Files that a build renders and proves state these facts; overlays and templates of the user's own are not included.
@@ -101,6 +103,7 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
     Args:
         plan: the cluster.
         names: further devices to judge, also if another one of their kind is.
+        located: whether to render the files, so that findings have their lines.
     """
     if plan.infiniband is not None:
         return  # its switches have no configuration
@@ -109,20 +112,24 @@ def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterat
         named = [at for at in map(fabric.find, names) if at is not None]
         switches = [at for at in named if isinstance(at, SwitchId)]
         for switch in map(fabric.switch, dict.fromkeys((*fabric.kinds(), *switches))):
-            facts = back_ends.load(switch.nos).planned(switch)
-            statement = planned_statement(switch, Reading(facts), {})
+            back_end = back_ends.load(switch.nos)
+            files = render_switch(switch) if located else {}
+            reading = back_end.read(files) if located else Reading(back_end.planned(switch))
+            statement = planned_statement(switch, reading, files, f"switches/{switch.name}")
             sessions = sessions_of(statement)
             yield from run_switch_rules(statement, sessions)
             devices[switch.name] = statement.device
             summaries[switch.name] = summarize(statement, sessions)
             if fabric.changes:  # the ratio of bandwidths does not count what is shut
-                yield from survey.add_switch(make_view(switch, Reading(facts)), f"switches/{switch.name}")
+                yield from survey.add_switch(make_view(switch, reading), f"switches/{switch.name}")
         yield from check_oversubscription(survey.switches, declared_ratios(part.spec))
         for each in run_fabric_rules(planned_switches(fabric, summaries, lambda _: None)):
             yield _locate(each, devices[each.device])
         hosts = [at for at in named if isinstance(at, HostId)]
         for host in map(fabric.host, dict.fromkeys((*fabric.host_kinds(), *hosts))):
-            yield from run_host_rules(planned_host(host, Reading(host_files.planned(host)), {}))
+            files = host_files.render(host) if located else {}
+            reading = host_files.read(files) if located else Reading(host_files.planned(host))
+            yield from run_host_rules(planned_host(host, reading, files, f"hosts/{host.name}"))
 
 
 def _locate(report: Report, device: Device) -> Finding:

@@ -24,7 +24,7 @@ from fabricc.compiler.load import spec_search
 from fabricc.compiler.load.revision import Comparison, SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.revision_templates import extract_templates, have_same_templates
 from fabricc.compiler.load.spec_location import POLICY_NAME
-from fabricc.compiler.recheck import drop_positions, group_findings, has_own_text, list_proof_findings
+from fabricc.compiler.recheck import group_findings, has_own_text, list_proof_findings
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, normalize_findings, spec_changes
@@ -457,8 +457,7 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     if not has_own_text(after) and not (before and before.templates):
         return _new_rule_findings(before, after)
     found = list_proof_findings(after)
-    new = find_new_faults(found, list_proof_findings(before) if found and before else ())
-    return drop_positions(new)
+    return tuple(find_new_faults(found, list_proof_findings(before) if found and before else ()))
 
 
 def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagnostic, ...]:
@@ -470,8 +469,9 @@ def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     if before is not None:
         names = {word.strip(":,") for each in found for word in each.message.split()}
         known = find_plan_findings(before, sorted(names))
-    new = group_findings(after, find_new_faults(found, known))
-    return drop_positions(new)
+    new = {(each.code, each.message) for each in find_new_faults(found, known)}
+    located = find_plan_findings(after, located=True) if new else ()
+    return group_findings(after, [each for each in located if (each.code, each.message) in new])
 
 
 def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
