@@ -214,18 +214,23 @@ _REPEATED = {
     ("FAB9601", "session timers"): ("FAB9694", "session timers"),
     ("FAB9675", "harmful maximum_prefixes"): ("FAB9677", "limit of prefixes"),
     ("FAB9675", "reserved address"): ("FAB9602", "link addresses"),
+    ("FAB9669", "small MTU of a port"): ("FAB9600", "link mtu"),
     ("FAB9675", "shut link"): ("FAB9600", "link shut"),
+    ("FAB9675", "contradiction: up"): ("FAB9600", "link shut"),
     ("FAB9681", "overlap"): ("FAB9602", "link addresses"),
 }
 """Code and group of a finding -> those of a finding that describes the same cause better, if both are at one line."""
-_REPEATED_IN_FILE = {("FAB9601", "session BFD"): ("FAB9665", "BFD on no session")}
+_REPEATED_IN_FILE = {
+    ("FAB9601", "session BFD"): ("FAB9665", "BFD on no session"),
+    ("FAB9606", "no watchdog"): ("FAB6218", "watchdog"),
+}
 """The same, if both are in one file."""
 
 
-def without_repeats(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings without those of a cause that another error or warning shows better."""
+def without_repeats(findings: Iterable[Finding], others: Iterable[Finding] = ()) -> list[Finding]:
+    """Return findings without those of a cause that another error or warning, here or among others, shows better."""
     every = list(findings)
-    placed = [each for each in every if each.file and each.severity is not Severity.NOTE]
+    placed = [each for each in (*every, *others) if each.file and each.severity is not Severity.NOTE]
     known = {(each.code, each.group, each.file, line) for each in placed for line in (each.line, 0)}
     return [
         each

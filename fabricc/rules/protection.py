@@ -198,10 +198,9 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
             f"{statement.name} {join_words(ports, 2)}: the MTU is {mtu:,} bytes, an RDMA packet of 4,096 bytes "
             f"needs {ROCE_4096:,}: RDMA falls back to smaller packets, or drops"
         )
+        group = "small MTU" if len(ports) > 1 else "small MTU of a port"
         remedy = f"Set an MTU of {ROCE_4096:,} bytes or more on every port that RDMA crosses, the same on both ends."
-        yield finding_at(
-            SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, "small MTU", severity, remedy
-        )
+        yield finding_at(SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, group, severity, remedy)
 
 
 def smallest_mtu(value: Value | None) -> int | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import qos_defaults
 from fabricc.back.nos.contradictions import ASYMMETRIC, is_certain, read_contradiction
+from fabricc.back.nos.service_defaults import fact_without_lldp
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
@@ -41,9 +42,10 @@ def _contradictions(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report what the tables of a switch leave out, each kind once; missing maps count on ports with PFC alone."""
     lossless = lossless_ports(statement)
     found: dict[tuple[str, str, str], list[tuple[str, str, int]]] = {}
+    no_lldp = statement.lines.get(fact_without_lldp(statement.rest)) if statement.fars else None
     for file, line, text in statement.device.unknown:
         one = read_contradiction(text)
-        if one is None:
+        if one is None or (file, line) == no_lldp:  # another rule reports the latter
             continue
         if not is_certain(one, statement.device.files.values()):
             continue

@@ -26,6 +26,7 @@ from fabricc.proof import Finding
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey
 from fabricc.rules.answers import Answers, planned_answers
+from fabricc.rules.findings import without_repeats
 from fabricc.rules.planned import (
     common_summary,
     is_common,
@@ -228,8 +229,10 @@ class Piece:
 
     def _add_findings(self, found: Iterable[Finding], reported: Iterable[Finding]) -> None:
         """Add findings of rules, except where an invariant reports the same."""
-        places = {(each.code, each.file, each.line) for each in reported}
-        self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
+        known = list(reported)
+        places = {(each.code, each.file, each.line) for each in known}
+        new = (each for each in found if (each.code, each.file, each.line) not in places)
+        self.findings.add(without_repeats(new, known))
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
