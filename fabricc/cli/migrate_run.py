@@ -27,6 +27,7 @@ from fabricc.operate.change.order_text import describe_review, describe_wave, en
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.operate.migrate.prepare import prepare_migration
 from fabricc.review.diff import wording
+from fabricc.review.diff.unread import list_unread_text
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ def run_migration(
         FindingsError: a spec has errors, or a step is not possible.
     """
     with _deployed_spec(first, second, base) as (path, templates):
+        new = _compile_sound(second or first)
         with use_template_path(templates):
             old = _compile_sound(path)
-        new = _compile_sound(second or first)
         with output.progress() as bars:
             found = prepare_migration(old, new, keep, write, bars or (lambda *_: None))
+    output.print_findings(list_unread_text(new), "text", {})
     for stage in found.stages:
         if stage.spec and stage.moves:
             write_file(stage.spec.parent / WORKSHEET, format_worksheet(stage).encode())

@@ -11,6 +11,7 @@ from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.recheck import list_proof_findings
 from fabricc.compiler.result import exit_status
+from fabricc.review.diff.unread import list_unread_text
 from fabricc.review.report.page import is_report, render_report
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
@@ -31,7 +32,7 @@ def command(spec: Path, network: str | None, target: Path) -> int:
     if not target.name:
         raise click.BadParameter(f"'{target}' names no file", param_hint="--output")
     compiled = compile_spec(spec)
-    found = list_proof_findings(compiled) if compiled.sound else ()
+    found = (*list_proof_findings(compiled), *list_unread_text(compiled)) if compiled.sound else ()
     every = (*compiled.diagnostics, *found)
     output.print_findings(every, "text", compiled.sources)
     if not compiled.sound:

@@ -215,6 +215,8 @@ def _line_kind(nos: str, line: str, vouched_lines: Collection[str]) -> str:
 
 def list_unread_text(compiled: Compiled) -> tuple[Diagnostic, ...]:
     """Return a note about lines of overlays of unknown effect, which no share of paths or capacity counts."""
+    if compiled.infiniband is not None:
+        return ()  # its switches have no configuration
     vouched_lines = [each.line for each in compiled.spec.accept if each.line]
     found: dict[str, str] = {}
     for part in (compiled, *compiled.networks.values()):

@@ -295,7 +295,7 @@ def test_unread_lines_of_overlays_are_named_once_and_harmless_ones_are_not(
         switch=lambda _: SimpleNamespace(nos="eos"),
     )
     spec = SimpleNamespace(accept=[SimpleNamespace(line="alias wr *"), SimpleNamespace(line="")])
-    compiled = SimpleNamespace(fabric=fabric, networks={}, spec=spec)
+    compiled = SimpleNamespace(fabric=fabric, networks={}, spec=spec, infiniband=None)
     (found,) = unread.list_unread_text(cast("Any", compiled))
     assert found.message.startswith(
         "2 lines of overlays that fabricc does not interpret, such as 'event-handler X' on t"
