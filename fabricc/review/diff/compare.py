@@ -12,12 +12,12 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.facts.frame import PORT
-from fabricc.facts.paths import first_word, last_key, list_leaf, path_pattern, split_list_path
+from fabricc.facts.paths import first_key, first_word, last_key, list_leaf, path_pattern, split_list_path
 from fabricc.review.diff import fact_impact
 from fabricc.review.diff.closed_links import find_closed_links
 from fabricc.review.diff.model import ClosedLink, DeviceDiff, Impact, Link, Rail, Renumbering, Statement
 from fabricc.review.diff.phrases import fold_names
-from fabricc.review.diff.view import DeviceView, is_secret, is_used, name_definition
+from fabricc.review.diff.view import DeviceView, filtered_ports, is_secret, is_used, name_definition
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _LIST = "prefix_list["
+_FILTER = "access_list["
 _SESSION = "session["
 _CODE_POINT = path_pattern("qos/dscp[#](.*)")
 _MARK = re.compile(r"qos/(\w+)_dscp|nccl/(?:control_)?dscp")
@@ -289,6 +290,7 @@ class _Builder:
         self.renumbering = Renumbering()
         self.lost: tuple[set[str], set[str]] = (set(), set())
         self.down: set[str] = set()
+        self.filtered_ports = cache(lambda name: filtered_ports(name, base, head))
         self.whole = False
         self.cut = False
         self.restarts = False
@@ -307,12 +309,7 @@ class _Builder:
         self._mark_disturbed(identity, subject, way)
 
     def _add_statement(
-        self,
-        identity: str,
-        subject: str,
-        way: tuple[str, str],
-        before: Value | None,
-        after: Value | None,
+        self, identity: str, subject: str, way: tuple[str, str], before: Value | None, after: Value | None
     ) -> None:
         op, toward = way
         shown, secret, own = _subject_nature(subject, self.head.nos)
@@ -322,10 +319,7 @@ class _Builder:
         if secret:
             self.examples[statement] = "", "value not shown"
         elif own and op == "~":
-            example = (
-                identity,
-                f"{self._place_of(identity)} {shorten_values(before, after)}",
-            )
+            example = identity, f"{self._place_of(identity)} {shorten_values(before, after)}"
             self.examples[statement] = min(example, self.examples.get(statement, example))
 
     def _place_of(self, identity: str) -> str:
@@ -361,6 +355,9 @@ class _Builder:
                 self.lost[side].add(port)
             if found.down and (port := self.layouts[0].get(identity.partition(" ")[0])) is not None:
                 self.down.add(port)
+        elif subject.startswith(_FILTER) and (ports := self.filtered_ports(first_key(subject))):
+            for lost, names in zip(self.lost, ports, strict=True):
+                lost.update(names)
         elif way == "leak" or fact_impact.row_of(subject, self.head.nos).tags.isdisjoint(
             ("elsewhere", fact_impact.OUTSIDE_ROUTE)
         ):

@@ -29,6 +29,7 @@ _FACT = path_pattern("(interface|bgp/neighbor)[*](.*)")
 _DEFINITIONS = ("route_map[", "access_list[", "prefix_list[", "community_list[", "as_path_list[")
 _OWN = (*_DEFINITIONS, STRUCTURE)
 """How facts begin that have the name of a definition although they do not use it."""
+_FILTERS = ("]/access_list_in", "]/access_list_out")
 _BUILT_IN = ("default", "copp-system")
 """How names of lists begin that a device applies by itself."""
 
@@ -146,6 +147,22 @@ def _names(view: DeviceView, name: str) -> bool:
         if name in (list_leaf(path) if own else path) or name in str(value):
             return True
     return any(name in line for line in view.unread)
+
+
+def filtered_ports(name: str, *views: DeviceView) -> list[set[str]]:
+    """Return the ports of each view on which an access list filters packets; nothing if it is used elsewhere too."""
+    found: list[set[str]] = [set() for _ in views]
+    for view, ports in zip(views, found, strict=True):
+        for path, value in view.facts.items():
+            if path.endswith(_FILTERS) and value == name and first_key(path) in view.ports:
+                ports.add(first_key(path))
+            elif name in str(value) or (
+                name in path and not (path.startswith(_OWN) and first_key(path) == name)
+            ):
+                return []
+        if any(name in line for line in view.unread):
+            return []
+    return found if any(found) else []
 
 
 def _session_transport(neighbor: str) -> str:
