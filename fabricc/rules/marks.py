@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import route_blocks
@@ -214,27 +215,25 @@ def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Find
             )
 
 
-_NETWORK = "bgp/network["
-
-
 def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report host routes that a switch with a loopback announces, which are no address of it and lead nowhere."""
-    stated = statement.facts_below(_NETWORK)
+    """Report host routes that a switch with a loopback announces, or prefixes of the loopback, which lead nowhere."""
+    stated = statement.facts_below("bgp/network[")
     unchecked = statement.rest.get("bgp/setting[network import-check]") == "false"  # meant to exist nowhere
     if unchecked or not stated or statement.has_link_state or not statement.facts_below("loopback/ip"):
         return
-    led = " ".join(
-        path
-        for begins in ("static_route[", "bgp/aggregate[", "loopback/")
-        for path in statement.facts_below(begins)
-    )
+    loopbacks = [str(value) for value in statement.facts_below("loopback/ip").values()]
+    led = {str(parse_network(text)) for some in (loopbacks, *statement.addresses.values()) for text in some}
+    for begins in ("static_route", "bgp/aggregate"):
+        led |= {split_list_path(path, begins)[0] for path in statement.facts_below(f"{begins}[")}
     for path in stated:
         net = parse_network(first_key(path))
-        if net is None or net.num_addresses > 1 or f"[{net}]" in led:
+        if net is None or str(net) in led or str(net.network_address) in sessions.addresses:
             continue
-        if str(net.network_address) in sessions.addresses:
+        lone = net.num_addresses == 1
+        if not (lone or any(ip_interface(each) in net for each in loopbacks)):
             continue
-        message = f"{statement.name} announces {net}, which is not one of its addresses, and to which it has no route"
+        what = "one of its addresses" if lone else "a subnet of its ports"
+        message = f"{statement.name} announces {net}, which is not {what}, and to which it has no route"
         remedy = "Name the address of the loopback, or remove the line."
         yield finding_at(
             POINTLESS, statement.device, path, message, "strange network", Severity.WARNING, remedy
