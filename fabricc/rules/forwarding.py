@@ -202,9 +202,8 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
             carried.setdefault(port, set()).update(str(session.families or "").split(","))
     entering = [path for each in _ENTERING for path in statement.facts_below(each)]
     carries_ipv4 = any("ipv4" in str(session.families) for session in sessions.stated.values())
-    misplaced = bool(carried) and all(families == {"ipv6"} for families in carried.values())
-    misplaced = misplaced and not any(":" in text for texts in statement.addresses.values() for text in texts)
-    misplaced = misplaced and any(statement.addresses.values())
+    texts = {text for some in statement.addresses.values() for text in some}
+    misplaced = texts and all(families == {"ipv6"} for families in carried.values()) and ":" not in str(texts)
     lost = not carries_ipv4 and (misplaced or any(map(_IPV4_ORIGIN.match, entering)))
     empty = [
         first[port]
@@ -220,9 +219,10 @@ def _empty_sessions(statement: Statement, sessions: Sessions) -> Iterator[Findin
         paths = tuple(session_path(empty[0], leaf) for leaf in ("families", "remote_asn", "remote_kind"))
         other = "ipv6" in str(sessions.stated[empty[0]].families).split(",") and ":" not in empty[0][1]
         word = "address-family ipv6" if other else ""
-        yield finding_at(
+        found = finding_at(
             IDLE, statement.device, paths, message, "no family", Severity.WARNING, remedy, word=word
         )
+        yield found if other else at_lost_activation(statement.device, found, empty[0][1], "ipv4")
 
 
 def _without_families(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

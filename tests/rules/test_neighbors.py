@@ -136,6 +136,14 @@ BARE_FAULTS = {
         "FABRIC activate\n", "FABRIC activate\n  neighbor FABRIC allowas-in\n", "neighbor FABRIC allowas-in"),
     "an idle policy": ("connected route-map OWN", "connected", "redistribute connected"),
     "no own route": ("  redistribute connected route-map OWN\n", "", "router bgp 6500"),
+    "a family that is none": ("address-family ipv4", "address-family ip", "address-family ip unicast"),
+    "a process in a comment": ("router bgp", "#router bgp", "#router bgp"),
+    "an activation in a comment": ("  neighbor FABRIC activate", "  !neighbor FABRIC activate", "!neighbor FABRIC"),
+    "an option that is none": (
+        "neighbor FABRIC peer-group\n", "neighbor FABRIC peer-group\n neighbor FABRIC bfd enable\n",
+        "neighbor FABRIC bfd"),
+    "a prefix around the loopback": (
+        "route-map OWN\n", "route-map OWN\n  network 10.255.0.0/24\n", "network 10.255.0.0/24"),
     "a promised loopback": (
         "redistribute connected route-map OWN\n",
         "network 172.16.{number}.0/24\n  neighbor FABRIC prefix-list OUT out\n"

@@ -193,7 +193,9 @@ _LOST = re.compile(r"\s*(?:[!#]+\s*|no )neighbor (\S+) activate\s*")
 
 def lost_activation(text: str, neighbor: str, family: str) -> int:
     """Return the line by which a session or its group does not carry a family, or a comment that did; 0 without one."""
-    groups = re.findall(rf"^\s*neighbor {re.escape(neighbor)} peer[ -]group (\S+)", text, re.MULTILINE)
+    groups = re.findall(
+        rf"^\s*neighbor {re.escape(neighbor)} (?:interface )?peer[ -]group (\S+)", text, re.MULTILINE
+    )
     inside, names = "", {neighbor, *groups}
     for number, line in enumerate(text.split("\n"), 1):
         if match := _FAMILY.match(line):

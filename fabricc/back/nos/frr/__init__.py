@@ -207,12 +207,17 @@ def _state_misspelled(reading: Reading, file: str, reader: Reader, blocks: tuple
         match = _CONDITION.fullmatch(text) if name == file else None
         if match and not is_known_word(reader, match[1]):
             reading.put(f"unread[line {line}]", f"no condition is called {match[1]}", file, line)
+        refused = next((why for form, why in words.REFUSED if name == file and re.fullmatch(form, text)), "")
+        if refused:
+            reading.put(f"unread[line {line}]", refused, file, line)
 
 
 _CONDITION = re.compile(r"match ([a-z][a-z-]+)(?: .*)?")
 """A condition of a route map, without which its clause is about every route."""
 
 
+_HEADED = re.compile(r"bgp router-id .*|neighbor \S+ (?:remote-as|peer-group|interface)\b.*")
+_COMMENTED = re.compile(r"[!#]\s*router bgp ")
 _OF_BGP = re.compile(r"neighbor \S+ .*|address-family (?:ipv4|ipv6|l2vpn) .*")
 
 
@@ -222,6 +227,13 @@ def _state_misplaced(reading: Reading, file: str, text: str) -> None:
     lines = text.split("\n") if unknown else []
     for line, unread in islice(unknown.items(), _MOST):
         above = range(line - 1, max(line - _FEW, 0), -1)
+        heads = (each for each in reversed(lines[: line - 1]) if each[:1].isalpha() and each not in _ENDS)
+        if _HEADED.fullmatch(unread) and lines[line - 1][:1] == " ":
+            at = next((at for at in above if _COMMENTED.match(lines[at - 1])), 0)
+            if at or not next(heads, "router bgp").startswith("router bgp"):
+                why = "no `router bgp` opens the block of the lines below"
+                reading.put(f"unread[line {at or line}]", why, file, at or line)
+                return
         end = next((at for at in above if lines[at - 1].strip() in _ENDS), 0)
         left = next((each for each in reversed(lines[:end]) if each[:1].isalpha() and each not in _ENDS), "")
         if end and left.startswith("router bgp") and _OF_BGP.fullmatch(unread):

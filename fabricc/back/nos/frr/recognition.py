@@ -40,6 +40,7 @@ _OTHER_CLI = re.compile(
 )
 """Lines of similar CLIs: FRR takes prefix lengths, not masks, and no netdev of Linux has a slash, a blank or 16
 letters (`dev_valid_name`, IFNAMSIZ)."""
+_OWN_CLI = re.compile(r"^frr (?:version|defaults) ", re.MULTILINE)
 _HEADER = {"release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE)}
 _VERSION = {
     "release": re.compile(r"^FRRouting (\d[\w.+~-]*)", re.MULTILINE),
@@ -54,7 +55,7 @@ def takes(path: str, text: str) -> collected.FileMatch | None:
         return collected.FileMatch(name, 1)
     if is_ifupdown(text):
         return collected.FileMatch(_INTERFACES, 3)
-    if _OTHER_CLI.search(text):
+    if _OTHER_CLI.search(text) and not _OWN_CLI.search(text):
         return None
     return collected.score_match(FILE, collected.weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
 
