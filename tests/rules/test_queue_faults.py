@@ -358,12 +358,18 @@ OF_NXOS = {
         "  service-policy type qos input MARKING\n", "interface Ethernet1/2\n  service-policy type qos output MARKING\n",
         "service-policy type qos output MARKING"),
     "a pause above the buffer": ("    pause no-drop", PAUSE, PAUSE.strip()),
+    "a class that is none": ("c-out-8q-q3", "c-out-8q-3", "class type queuing c-out-8q-3"),
+    "a policy without its type": (
+        "type network-qos NETWORK\ninterface", "network-qos NETWORK\ninterface", "service-policy network-qos NETWORK"),
+    "a neighbor in one line": (
+        "interface Ethernet1/1", "router bgp 65000\n  neighbor 192.0.2.1 activate\ninterface Ethernet1/1",
+        "neighbor 192.0.2.1 activate"),
     "a slow queue": ("    bandwidth remaining", f"{SHAPE}\n    bandwidth remaining", SHAPE.strip()),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", OF_NXOS)
-def test_a_class_of_nxos_that_is_not_lossless_is_found_at_its_line(fault: str) -> None:
+def test_a_line_of_nxos_without_its_effect_is_found(fault: str) -> None:
     old, new, line = OF_NXOS[fault]
     text = QOS.format(number=1).replace("match cos 3", "match cos 3\n  match dscp 26") + QUEUE
     assert old in text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Reading
 
@@ -31,6 +31,15 @@ def state_lost_lines(reading: Reading, files: Mapping[str, str]) -> Reading:
         for line, words, why in _lost_classes(text) if "policy-map type q" in text else ():
             reading.put(f"unread[{words}]", why, file, line)
     return reading
+
+
+def state_refused_lines(reading: Reading, refused: Iterable[tuple[str, str]], file: str = "") -> None:
+    """State the unknown lines of a file, or of all files, whose form a system refuses, with the reason."""
+    for name, line, text in reading.unknown:
+        if file in ("", name) and (
+            why := next((why for form, why in refused if re.fullmatch(form, text)), "")
+        ):
+            reading.put(f"unread[line {line}]", why, name, line)
 
 
 _BLOCK = re.compile(

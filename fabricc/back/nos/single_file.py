@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
-from fabricc.back.nos.lost_lines import state_lost_lines
+from fabricc.back.nos.lost_lines import state_lost_lines, state_refused_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading.reader import recognized_lines
@@ -64,6 +64,7 @@ class SingleFileNos:
     find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
     find_reversals: Callable[[str], Iterator[Reversal]] = negating_lines
     sets_headroom_pool: bool = False
+    refused: tuple[tuple[str, str], ...] = ()
     longest_cable_m: Callable[[SwitchModel], int] | None = None
     name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
@@ -87,7 +88,9 @@ class SingleFileNos:
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Return the facts of a switch's files."""
-        return hide_values(state_lost_lines(self.reader.read(files), files), files)
+        reading = state_lost_lines(self.reader.read(files), files)
+        state_refused_lines(reading, self.refused)
+        return hide_values(reading, files)
 
     def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

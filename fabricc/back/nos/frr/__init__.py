@@ -17,7 +17,7 @@ from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, qos, recognitio
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, DISCARD, MULTIPATH_LIMIT, port_name
-from fabricc.back.nos.lost_lines import state_lost_lines
+from fabricc.back.nos.lost_lines import state_lost_lines, state_refused_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.nos.unread_lines import find_misspellings, is_known_word, is_read_in
@@ -207,9 +207,7 @@ def _state_misspelled(reading: Reading, file: str, reader: Reader, blocks: tuple
         match = _CONDITION.fullmatch(text) if name == file else None
         if match and not is_known_word(reader, match[1]):
             reading.put(f"unread[line {line}]", f"no condition is called {match[1]}", file, line)
-        refused = next((why for form, why in words.REFUSED if name == file and re.fullmatch(form, text)), "")
-        if refused:
-            reading.put(f"unread[line {line}]", refused, file, line)
+    state_refused_lines(reading, words.REFUSED, file)
 
 
 _CONDITION = re.compile(r"match ([a-z][a-z-]+)(?: .*)?")

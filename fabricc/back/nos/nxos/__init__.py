@@ -100,5 +100,5 @@ NXOS = SingleFileNos(
     found=recognition,
     ignorable_reader=non_forwarding.BannerReader((non_forwarding.TOPIC,), {}),
     commands=non_forwarding.COMMANDS,
-    find_exec_lines=non_forwarding.EXEC_LINES, longest_cable_m=longest_cable_m,
+    find_exec_lines=non_forwarding.EXEC_LINES, longest_cable_m=longest_cable_m, refused=non_forwarding.REFUSED,
 )  # fmt: skip

@@ -87,3 +87,20 @@ COMMANDS = re.compile(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"
 )
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""
+REFUSED = (
+    (r"neighbor \S+ (?:activate|route-map|prefix-list|send-community|next-hop-self|update-source|ebgp-multihop|password"
+     r"|peer-group|soft-reconfiguration|route-reflector-client|allowas-in)\b.*",
+     "settings of a neighbor are on lines below `neighbor`"),
+    (r"(?:remote as|remote-asn|peer-as) \S+", "the number of a neighbor is its `remote-as`"),
+    (r"bgp (?:router-id|bestpath|log-neighbor-changes|graceful-restart) ?.*", "`router bgp` has it without `bgp`"),
+    (r"address-family (?!(?:ipv4|ipv6|l2vpn|vpnv4|vpnv6|link-state)\b)\S+.*", "the system has no such family"),
+    (r"ip prefix-list .* \d+(?:\.\d+){3} \d+(?:\.\d+){3}(?: .*)?", "a prefix needs its length, as in `/24`"),
+    (r"ip access-class \S+ (?:in|out)", "a list for IPv4 is an `access-class`"),
+    (r"pause (?:no-drop )?(?:cos|dscp|priority) .*", "a class pauses by `pause pfc-cos`"),
+    (r"(?:service-policy|policy-map) (?:network-qos|queuing) .*", "a policy of this kind needs the word `type`"),
+    (r"class type (?:queuing c-(?!(?:in|out)-(?:[48]q-)?q(?:\d|-default)$)"
+     r"|network-qos c-(?!(?:[48]q-)?nq(?:\d|-default)$))\S+", "the system has no such class"),
+    (r"(?:set (?:system|interfaces|protocols|policy-options|routing-options)|nv set|vrf instance|frr) .*",
+     "it is one of another system"),
+)  # fmt: skip
+"""Lines that NX-OS refuses, and why (Cisco Nexus 9000: Unicast Routing, Quality of Service, and Security guides)."""
