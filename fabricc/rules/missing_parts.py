@@ -74,7 +74,7 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
     unmet = evpn_defaults.unmet_parts(device.system, statement.rest, statement.ports, carries=carries)
     for place, words in unmet:
         path = f"{PORT}{place}]/enabled" if place in statement.ports else place
-        message = f"{device.name}: {words}: hosts of VLANs are cut off from those of other switches"
+        message = f"{device.name}: {words}: its hosts are cut off from those of other switches"
         remedy = "State it as the other switches do."
         yield finding_at(TUNNEL, device, path, message, words, Severity.WARNING, remedy)
     if not evpn_defaults.needs_targets(device.system):
@@ -117,6 +117,9 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         yield finding_at(TUNNEL, device, paths, message, "segment parts", Severity.WARNING, remedy)
 
 
+_ADDRESSES = ("ipv4", "ipv6")
+
+
 def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report VRFs with a VNI that do not route, and gateways with a VNI that are in no VRF where others are."""
     device = statement.device
@@ -144,6 +147,14 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
             own = statement.ports.get(port, {})
             if "ipv4" in own and "vrf" not in own:
                 bare[vlan] = f"{PORT}{port}]/ipv4"
+    for vlan, each in segments.items():
+        if {"vrf", "vni"} <= each.keys() and each.keys().isdisjoint(_ADDRESSES):
+            message = (
+                f"{statement.name}: the gateway of VLAN {vlan} is in VRF {each['vrf']} and has no address"
+            )
+            remedy = "Give the VLAN interface the address of the gateway, or remove it."
+            path = f"{SEGMENT}{vlan}]/vrf"
+            yield finding_at(TUNNEL, device, path, message, "gateway address", Severity.WARNING, remedy)
     if bare and routed:
         message = (
             f"{statement.name}: the gateway of VLAN {join_words([*bare], 2)} has a VNI and is in the default VRF, "
@@ -194,8 +205,10 @@ def _undefined_instances(statement: Statement, _: Sessions) -> Iterator[Finding]
         return
     for port, values in statement.ports.items():
         name = values.get("vrf")
-        known = name is None or any(statement.facts_below(f"{start}{name}]") for start in ("vrf[", _VRF))
-        if not known and port in statement.addresses:
+        if name is None or port not in statement.addresses:
+            continue
+        stated = (*statement.facts_below(f"vrf[{name}]"), *statement.facts_below(f"{_VRF}{name}]"))
+        if all(each.startswith(f"vrf[{name}]/bgp/") for each in stated):
             message = f"{statement.name} {port}: the VRF {name} is nowhere defined, so the port stays down"
             remedy = "Create the VRF, or take the port out of it."
             path = f"{PORT}{port}]/vrf"

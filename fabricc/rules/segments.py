@@ -226,6 +226,9 @@ def _vteps_without_source(statement: Statement, sessions: Sessions) -> Iterator[
         return
     file = statement.lines.get(path, ("", 0))[0]
     stated = evpn_defaults.states_source(statement.device.system, file)
+    routed = any(map(VRF_VNI.fullmatch, statement.rest))  # whose overlay reports it
+    if routed and evpn_defaults.lacks_vtep_source(statement.device.system, statement.device.files.values()):
+        return
     if stated and any(carries_evpn(sessions, key) for key in sessions.stated):
         message = f"{statement.name} has VNIs and no source of VXLAN: it has no tunnel"
         remedy = "Name the loopback, or its address, from which the switch sends VXLAN."

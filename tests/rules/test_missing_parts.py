@@ -98,6 +98,8 @@ CASES = {
     "no learned addresses": (r"\n      redistribute learned", "", "rd 10.255.0.2:10"),
     "no VNI of a VRF": (r"\n   vxlan vrf .*", "", "route-target export evpn 50:50"),
     "no routing in a VRF": (r"\nip routing vrf RED", "", "vrf instance RED"),
+    "no VXLAN interface": (r"interface Vxlan1\n(?:   .*\n)*", "", "route-target both 10:10"),
+    "a gateway without an address": (r"\n   ip address virtual .*", "", "vrf RED"),
     "no VLAN": (r"vlan 10\n.*\n", "", "vxlan vlan 10 vni 10010"),
     "a suspended VLAN": (r"name TENANT", "state suspend", "state suspend"),
     "a gateway in the default VRF": (r"\n   vrf RED", "", "ip address virtual 10.10.10.1/24"),
@@ -225,6 +227,13 @@ LINES = {
     "a misspelled port": (r"interface Ethernet1/1", "interface Etherent1/1", "interface Etherent1/1"),
     "a port in a VRF that is not there": (
         r"10.0.1.1/31\n", "10.0.1.1/31\n  vrf member LOST\n", "vrf member LOST",
+    ),
+    "a port in one of no defined VRFs": (
+        r"10.0.1.1/31\n", "10.0.1.1/31\n  vrf member LOST\nvrf context OTHER\n", "vrf member LOST",
+    ),
+    "no member of a VNI": (
+        r"\nline vty", "\nvrf context RED\n  vni 50001 l3\ninterface nve1\n  no shutdown\n"
+        "  source-interface loopback0\nline vty", "vni 50001 l3",
     ),
     "a process that is not there": (
         r"\ninterface Ethernet1/2\n", "\nrouter ospf 1\n  router-id 192.0.2.5\ninterface Ethernet1/2\n"

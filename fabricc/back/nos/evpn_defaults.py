@@ -115,9 +115,10 @@ _UNMET = {
 def unmet_parts(
     system: str, facts: Mapping[str, object], ports: Mapping[str, Mapping[str, object]], *, carries: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield a fact, or the name of a port, and what VLANs with a VNI lack without it.
+    """Yield a fact, or the name of a port, and what VLANs and VRFs with a VNI lack without it.
 
-    Source: Nexus 9000 NX-OS VXLAN guide, "Configuring VXLAN BGP EVPN".
+    Sources: Nexus 9000 NX-OS VXLAN guide, "Configuring VXLAN BGP EVPN"; Arista EOS user manual, "EVPN": `interface
+    Vxlan1` has the VNIs of EVPN instances that are not of MPLS.
 
     Args:
         system: of the switch.
@@ -125,14 +126,22 @@ def unmet_parts(
         ports: these by port.
         carries: whether a session has EVPN.
     """
+    if system == "eos" and ports and carries and not any(path in facts for path in _TUNNEL_SOURCES):
+        targets = [path for path in facts if _TARGET.fullmatch(path)]
+        if targets and not any("mpls" in f"{path} {value}" for path, value in facts.items()):
+            yield targets[0], "it has EVPN instances and no VXLAN interface"
+        return
     segments = {str(vni) for path, vni in facts.items() if _SEGMENT.fullmatch(path)}
-    tunnels = [port for port in ports if port.startswith("nve")]
-    if system != "nxos" or not segments or not tunnels:
+    tunnels = [port for port in ports if port.startswith("nve")] or [
+        path for path in _TUNNEL_SOURCES if path in facts
+    ]
+    routed = any(path.startswith("evpn/vrf[") for path in facts)
+    if system != "nxos" or not (segments or routed) or not tunnels:
         return
     for path, words in _UNMET.items():
         if path not in facts and (carries or path != _LEARNING):
             yield tunnels[0], words
-    if ports[tunnels[0]].get("enabled") == "false":
+    if ports.get(tunnels[0], {}).get("enabled") == "false":
         yield tunnels[0], "its VXLAN interface is shut"
     yield from _unmet_segments(facts, segments)
 
@@ -149,6 +158,7 @@ def _unmet_segments(facts: Mapping[str, object], segments: Collection[str]) -> I
         yield match[0], f"no VLAN has the VNI {match[1]}"
 
 
+_TARGET = re.compile(r"evpn/(?:segment|vrf)\[.+\]/route_target")
 _SEGMENT = re.compile(r"evpn/segment\[.+\]/vni")
 _ORPHAN = re.compile(r"evpn/vni\[(.+)\]/distinguisher")
 

@@ -346,7 +346,8 @@ def _state_process(
         if name in tenants:
             continue
         inner = f"vrf[{name}]/"
-        put(f"vrf[{name}]", "present", instance.line)
+        if name in document.scope.each("vrf"):
+            put(f"vrf[{name}]", "present", instance.line)
         for kind in ("template", "peer-session", "peer-policy"):
             if kind in process.scopes:
                 instance.scopes.setdefault(kind, process.scopes[kind])

@@ -185,6 +185,9 @@ def finish(document: Document) -> None:
     vrfs = tenants.tenant_vrfs(document)
     for name, vrf in scope.each("vrf").items():
         path = f"vrf[{name}]"
+        vni = vrf.values.get("vni")
+        if vni and nves and vni[0] not in members:
+            put(f"unread[vni {vni[0]}]", "interface nve has no member of it with associate-vrf", vni[1])
         if name in vrfs:
             tenants.put_tenant(document, str(name), vrf, members)
             _put_leaks(document, path, vrf)
@@ -212,14 +215,11 @@ def finish(document: Document) -> None:
         vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values
     }
     routed |= {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
-    for vni, (segment, at) in vlans:
-        put(
-            f"vxlan/vlan[{segment}]/vni" if vni in routed else f"evpn/segment[{segment}]/vni",
-            int(str(vni)),
-            at,
-        )
-    for vni, block in scope.each("evpn").items():
-        path = f"evpn/segment[{segments[vni][0]}]" if vni in segments else f"evpn/vni[{vni}]"
+    for number, (segment, at) in vlans:
+        kind = "vxlan/vlan" if number in routed else "evpn/segment"
+        put(f"{kind}[{segment}]/vni", int(str(number)), at)
+    for number, block in scope.each("evpn").items():
+        path = f"evpn/segment[{segments[number][0]}]" if number in segments else f"evpn/vni[{number}]"
         _state_evpn(document, path, block)
     for nve in nves:
         _state_vtep(document, nve)
