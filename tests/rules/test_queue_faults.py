@@ -350,6 +350,7 @@ system qos
 """
 SHAPE = "    shape min 0 kbps max 1000 kbps"
 PAUSE = "    pause buffer-size 20000 pause-threshold 30000 resume-threshold 1000 pfc-cos 3"
+MARKS = "    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0 ecn"
 OF_NXOS = {
     "the policy of the system": (
         "network-qos NETWORK\ninterface", "network-qos default-nq-8q-policy\ninterface",
@@ -364,6 +365,9 @@ OF_NXOS = {
     "a neighbor in one line": (
         "interface Ethernet1/1", "router bgp 65000\n  neighbor 192.0.2.1 activate\ninterface Ethernet1/1",
         "neighbor 192.0.2.1 activate"),
+    "a limit below the marks": (
+        "    bandwidth remaining", f"{MARKS}\n    queue-limit bytes 100000\n    bandwidth remaining",
+        "queue-limit bytes 100000"),
     "a slow queue": ("    bandwidth remaining", f"{SHAPE}\n    bandwidth remaining", SHAPE.strip()),
 }  # fmt: skip
 

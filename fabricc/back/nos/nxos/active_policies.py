@@ -284,6 +284,8 @@ def _faulty_shares(name: str, policy: Scope, paused: Collection[object]) -> Iter
         limit, line = values.get(f"{SETTING_OF}queue-limit", _NONE)
         if (match := _BYTES.fullmatch(str(limit))) and int(match[1]) < _LEAST_LIMIT:
             yield f"pause no-drop of qos-group {group}", f"{name} drops above {match[1]} bytes", line
+        elif match and int(match[1]) < int(values.get("ecn_min_bytes", _NONE)[0] or 0):
+            yield f"random-detect of {name}", f"it drops above {match[1]} bytes, before it marks", line
         shape, line = values.get(f"{SETTING_OF}shape", _NONE)
         if (match := _MAXIMUM.fullmatch(str(shape))) and int(match[1]) * _UNITS[match[2]] < _LEAST_BPS:
             why = f"{name} sends no more than {match[1]} {match[2]}bit/s"
