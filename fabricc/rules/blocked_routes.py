@@ -232,10 +232,9 @@ def _parse_network(text: str) -> IPv4Network | IPv6Network:
 def _own_networks(
     statement: Statement,
 ) -> tuple[list[IPv4Network | IPv6Network], list[IPv4Network | IPv6Network]]:
-    """Return the aggregates and the loopbacks of a switch."""
-    aggregates = [
-        split_list_path(path, "bgp/aggregate")[0] for path in statement.facts_below("bgp/aggregate[")
-    ]
+    """Return the aggregates and the loopbacks of a switch; what a ToR announces by statement is as an aggregate."""
+    ways = ("bgp/aggregate", "bgp/network") if statement.place.tier is Tier.TOR else ("bgp/aggregate",)
+    aggregates = [split_list_path(path, way)[0] for way in ways for path in statement.facts_below(f"{way}[")]
     stated = (statement.rest.get(path) for path in ("loopback/ipv4", "loopback/ipv6"))
     loopbacks = [str(text) for text in stated if text is not None]
     return [*map(_parse_network, aggregates)], [*map(_parse_network, loopbacks)]

@@ -216,13 +216,14 @@ def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report host routes that a switch with a loopback announces, or prefixes of the loopback, which lead nowhere."""
+    """Report host routes that a switch with a loopback announces, or prefixes of its addresses, which lead nowhere."""
     stated = statement.facts_below("bgp/network[")
     unchecked = statement.rest.get("bgp/setting[network import-check]") == "false"  # meant to exist nowhere
     if unchecked or not stated or statement.has_link_state or not statement.facts_below("loopback/ip"):
         return
-    loopbacks = [str(value) for value in statement.facts_below("loopback/ip").values()]
-    led = {str(parse_network(text)) for some in (loopbacks, *statement.addresses.values()) for text in some}
+    texts = [str(value) for value in statement.facts_below("loopback/ip").values()]
+    texts += [text for some in statement.addresses.values() for text in some]
+    led = {str(parse_network(text)) for text in texts}
     for begins in ("static_route", "bgp/aggregate"):
         led |= {split_list_path(path, begins)[0] for path in statement.facts_below(f"{begins}[")}
     for path in stated:
@@ -230,7 +231,7 @@ def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Find
         if net is None or str(net) in led or str(net.network_address) in sessions.addresses:
             continue
         lone = net.num_addresses == 1
-        if not (lone or any(ip_interface(each) in net for each in loopbacks)):
+        if not (lone or any(ip_interface(each) in net for each in texts)):
             continue
         what = "one of its addresses" if lone else "a subnet of its ports"
         message = f"{statement.name} announces {net}, which is not {what}, and to which it has no route"

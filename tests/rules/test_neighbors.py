@@ -144,6 +144,7 @@ BARE_FAULTS = {
         "neighbor FABRIC bfd"),
     "a prefix around the loopback": (
         "route-map OWN\n", "route-map OWN\n  network 10.255.0.0/24\n", "network 10.255.0.0/24"),
+    "a prefix around a port": ("route-map OWN\n", "route-map OWN\n  network 172.16.0.0/16\n", "network 172.16.0.0/16"),
     "a promised loopback": (
         "redistribute connected route-map OWN\n",
         "network 172.16.{number}.0/24\n  neighbor FABRIC prefix-list OUT out\n"
