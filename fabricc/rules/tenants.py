@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 JOINED, TUNNEL = "FAB9692", "FAB9693"
 _VNI = path_pattern("(?:evpn|vxlan)/vrf[*]/vni")
+_DERIVED = {"", "none", "auto"}  # no value of its own: the system may derive one for each VRF
 _TUNNEL_LEAVES = {
     "evpn/outer_dscp": "copied", "evpn/inner_dscp": "kept", "evpn/ecn": "carried",
 }  # fmt: skip
@@ -248,7 +249,7 @@ def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]
             message = f"VRF {vrf.name} has its VNI in VLAN {vlan}, which VRF {other} has too"
             yield OverlayFault(JOINED, message, path)
         value = vrf.distinguisher
-        if value and (other := first.setdefault(value, vrf.name)) != vrf.name:
+        if value not in _DERIVED and (other := first.setdefault(value, vrf.name)) != vrf.name:
             message = f"VRF {vrf.name} has the route distinguisher {value} of VRF {other}"
             paths = (f"{start}vrf[{vrf.name}]/distinguisher" for start in ("evpn/", ""))
             path = next((each for each in paths if each in statement.rest), vrf.path)
@@ -402,7 +403,7 @@ def _compare_vrf(
     """Report a VRF that shares a VNI or a route target with one of another name, or has another switch's RD."""
     values = [
         ("VNI", vrf.vni),
-        *(("route target", each) for each in sorted((vrf.exports & vrf.imports) - {"none"})),
+        *(("route target", each) for each in sorted((vrf.exports & vrf.imports) - _DERIVED)),
     ]
     for kind, value in values:
         others = {other: at for other, at in holders[kind, value].items() if other != vrf.name}
@@ -412,7 +413,7 @@ def _compare_vrf(
             paths = (vrf.path,) if kind == "VNI" else _target_paths(vrf, "import")
             yield _report(JOINED, name, vrf.path, message)._replace(paths=paths)
     peered = len(vrf.imports - vrf.exports) > _FEW  # by design: a fault adds or changes one
-    for target in sorted(vrf.exports ^ vrf.imports) if not peered else ():
+    for target in sorted((vrf.exports ^ vrf.imports) - _DERIVED) if not peered else ():
         others = {o: at for o, at in holders.get(("route target", target), {}).items() if o != vrf.name}
         if others:
             other, at = next(iter(others.items()))
