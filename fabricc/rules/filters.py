@@ -100,7 +100,8 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             remedy = "Permit ICMP between switches: ping, traceroute and path MTU discovery need it."
             path, group = rules[name][at][0], "filter ICMP"
             yield finding_at(BLOCKED, statement.device, path, message, group, Severity.WARNING, remedy)
-        for service, number in dropped_services(texts, statement.device.system):
+        secured = any(_IPSEC.search(text) for text in texts)
+        for service, number in () if secured else dropped_services(texts, statement.device.system):
             # a filter that keeps all traffic of a host or party out can be meant so
             closed = statement.expected.planned or service == "RoCE" or names_port(texts[number])
             closed = closed or (service == "BGP" and number == _END)
@@ -127,6 +128,8 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
 
 _ROCE = re.compile(r"(?<![\d.:])4791(?![\d.:])")
 """The UDP port of RoCEv2, which nothing else uses."""
+_IPSEC = re.compile(r"permit .*\b(?:esp|isakmp|non500-isakmp)\b")
+"""A rule of a filter toward the Internet: what belongs to the fabric arrives inside of IPsec."""
 
 
 def _lone_routes(statement: Statement, _: Sessions) -> Iterator[Finding]:

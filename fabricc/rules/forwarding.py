@@ -135,7 +135,18 @@ IDLE = "FAB9675"
 _HEADER_BYTES = 14
 """Ethernet header, which the MTU of a port counts and that of a family does not."""
 _ROUTED = ("ipv4", "ipv6", "unnumbered")
-_PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
+_PROTOCOLS = (
+    "ospf",
+    "isis",
+    "eigrp",
+    "rip[",
+    "rip/",
+    "mpls",
+    "vrf[",
+    "[router rip",
+    "[router babel",
+    "[router openf",
+)
 LEFT = "bgp/setting[graceful-shutdown"
 """What the settings begin with by which neighbors avoid a switch that is about to be shut."""
 _HELPS = tuple(f"{LEFT}{suffix}" for suffix in (" aware", "-aware", " receiver"))
@@ -304,7 +315,8 @@ def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]
         and statement.of(port, "enabled") != "false"
         and statement.of(port, "vrf") is None
     ]
-    if links:
+    alone = len(statement.addresses) == 1 and not any(path.startswith("loopback/") for path in statement.rest)
+    if links and not alone:  # the end of one link has nothing to announce
         message = f"{statement.name} has addresses on links to switches ({join_words(links, 2)}), no routing protocol"
         remedy = "Run BGP on the links between switches."
         paths = (

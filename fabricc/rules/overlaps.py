@@ -201,6 +201,11 @@ def _find_leftovers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for outer in subnets:
         if outer.vrf == "":
             covered = [inner for inner in inside if outer.block.covers(inner.block)]
+            covered = [  # but for the VRF's own part of the same link, with the same addresses
+                inner
+                for inner in covered
+                if inner.text != outer.text or outer.port not in statement.chain(inner.port)
+            ]
             if pair:  # whose two switches often have one subnet for their link in every VRF
                 covered = [inner for inner in covered if inner.block != outer.block]
             found += [(outer, inner) for inner in covered[:1]]

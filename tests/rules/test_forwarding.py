@@ -285,6 +285,11 @@ FILTERED = {
         "",
     ),
     "BGP on a port without a session": ({}, "", ""),
+    "BGP of the Internet, over which IPsec leads": (
+        {"bgp/neighbor[10.66.11.0]/remote_asn": 65000, "access_list[K]/2": "permit udp any any eq isakmp"},
+        "",
+        "",
+    ),
     "BGP on a shut port": (
         {"bgp/neighbor[10.66.11.0]/remote_asn": 65000, "interface[swp1]/enabled": "false"},
         "",
