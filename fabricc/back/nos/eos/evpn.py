@@ -151,6 +151,7 @@ _TARGETS = (
     Entry("route-target import [evpn] <word>", "import"),
     Entry("route-target export [evpn] <word>", "export"),
     Keep("rd <word>", "distinguisher"),
+    Keep("rd evpn domain all <word>", "distinguisher"),
 )
 _ELSEWHERE = stored_rows("setting", 2, (
     "rd evpn domain <rest>", "route-target import evpn domain <rest>", "route-target export evpn domain <rest>",
@@ -404,11 +405,12 @@ def _put_vxlan(document: Document, block: Scope, found: Segments) -> None:
     document.put_kept("vxlan/setting[shutdown]", block.values, "shut")
     if "source" in block.values:
         source, line = block.values["source"]
-        address = document.reading.facts.get("loopback/ipv4")
+        facts = document.reading.facts
+        address = facts.get("loopback/ipv4", facts.get("loopback/ipv6"))  # `vxlan encapsulation ipv6`
         if source != _SOURCE:
             document.put("vxlan/source", source, line)
         elif address and "shut" not in block.values:
-            document.put("evpn/source", str(address).removesuffix("/32"), line)
+            document.put("evpn/source", str(address).removesuffix("/32").removesuffix("/128"), line)
     document.put_set("vxlan/peers", block.table("peers"))
     for table in ("groups", "floods"):
         for vlan, stored in block.table(table).items():

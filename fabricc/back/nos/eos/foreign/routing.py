@@ -206,7 +206,8 @@ def finish(document: Document) -> None:
         elif name.startswith(_LEAK):
             source, _, stored = str(value).partition(" subscribe-policy ")
             document.put(f"vrf[{name.split()[1]}]/setting[leak routes {source}]", stored or "all", line)
-    if "routed" in scope.values:
+    again = document.reading.lines.get("platform/routing", ("", 0))[1]
+    if "routed" in scope.values and scope.values["routed"][1] > again:  # the last line counts
         document.put("routing/enabled[ipv4]", *scope.values["routed"])
     for transport in scope.each("netconf").values():
         if transport.values.keys().isdisjoint(("vrf", "shut")):
