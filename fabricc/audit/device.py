@@ -414,10 +414,12 @@ def parts_in(texts: Iterable[tuple[str, str]]) -> list[TextSection]:
 
 _PROGRAM = re.compile(r"#! ?/\S*(?:/env +)?(?:python|perl|ruby|node|expect|tclsh)")
 """How a program begins, which can contain configurations of many devices."""
+_PROSE = (".md", ".rst", ".adoc", ".html")
+"""Ends of names of documents, which quote lines of configurations."""
 
 
 def _match_systems(path: str, text: str) -> dict[str, FileMatch]:
-    if _PROGRAM.match(text) or other_system(text):
+    if path.endswith(_PROSE) or _PROGRAM.match(text) or other_system(text):
         return {}
     matches = {name: match for name, one in collected_systems().items() if (match := one.takes(path, text))}
     if file := host_files.host_path(path, text):

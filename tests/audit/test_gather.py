@@ -462,6 +462,16 @@ def test_invalid_addresses_are_unknown_lines(tmp_path: Path) -> None:
         ("Nokia SR Linux", "interface ethernet-1/1 {\n    admin-state enable\n}\n"),
         ("Nokia SR OS", "# TiMOS-C-20.10.R1\nconfigure\n    router Base\n"),
         ("Huawei VRP", "sysname a\ninterface 100GE1/0/1\n undo portswitch\n"),
+        ("Cisco IOS", "!RANCID-CONTENT-TYPE: cisco\nhostname a\ninterface Ethernet1\n no switchport\n"),
+        ("Arrcus ArcOS", "system hostname a\ninterface swp1\n type    ethernetCsmacd\n enabled true\n"),
+        ("HPE ProCurve", 'hostname "a"\nvlan 10\n  name "X"\n  untagged 1-4\n'),
+        ("Cisco ASA", "ASA Version 9.8(2)\nhostname a\ninterface Ethernet1\n nameif inside\n"),
+        ("Brocade ICX", "ver 08.0.95mT213\nhostname a\nvlan 10\n tagged ethe 1/1/1\n"),
+        ("Ubiquiti EdgeSwitch", "hostname a\nvlan database\nvlan 10\nexit\ninterface 0/1\n no shutdown\n"),
+        (
+            "Palo Alto PAN-OS",
+            "set deviceconfig system hostname a\nset network interface ethernet ethernet1/1\n",
+        ),
         ("not a configuration", "#!/usr/bin/env python3\nhostname a\ninterface Ethernet1\n   mtu 9216\n"),
     ],
 )

@@ -664,6 +664,59 @@ address-family ipv6 unicast
 neighbor 10.0.0.1 route-map B in
 exit-address-family
 """),
+    "numbers that the system derives": ("nxos", "running-config.cfg", """\
+hostname a
+feature bgp
+feature vn-segment-vlan-based
+feature nv overlay
+nv overlay evpn
+interface loopback0
+  ip address 10.1.0.1/32
+interface nve1
+  no shutdown
+  source-interface loopback0
+vrf context RED
+  vni 5001
+  rd auto
+  address-family ipv4 unicast
+    route-target both auto evpn
+vrf context BLUE
+  vni 5002
+  rd auto
+  address-family ipv4 unicast
+    route-target both auto evpn
+"""),
+    "tunnels over IPv6, and a line that a later one takes back": ("eos", "running-config.cfg", """\
+hostname a
+no ip routing
+ip routing
+vlan 10
+interface Ethernet1
+   no switchport
+   ip address 10.0.0.0/31
+interface Ethernet2
+   no switchport
+   ip address 10.0.0.2/31
+interface Loopback0
+   ipv6 address 2001:db8::1/128
+interface Vxlan1
+   vxlan source-interface Loopback0
+   vxlan encapsulation ipv6
+   vxlan vlan 10 vni 10010
+router bgp 65001
+   neighbor 10.0.0.1 remote-as 65002
+   neighbor 10.0.0.3 remote-as 65002
+   neighbor 10.0.0.1 send-community extended
+   neighbor 10.0.0.3 send-community extended
+   maximum-paths 2
+   vlan 10
+      rd evpn domain all 10.1.0.1:10
+      route-target both 65000:10
+      redistribute learned
+   address-family evpn
+      neighbor 10.0.0.1 activate
+      neighbor 10.0.0.3 activate
+"""),
     "an address without a length": ("junos", "juniper.conf", """\
 set interfaces et-0/0/0 unit 0 family inet address 192.0.2.3
 """),

@@ -297,7 +297,8 @@ _SYSTEMS = (
     ("AsterNOS (give its config_db.json)", r"^interface ethernet \d+/\d+\s*$|^qos roce lossless\b"),
     (
         "Cisco IOS",
-        r"^boot-start-marker|^service timestamps |^interface (?:Fast|Gigabit|TenGigabit)Ethernet\d+(?:/\d+)*\s*$",
+        r"^!RANCID-CONTENT-TYPE: cisco\s*$|^boot-start-marker|^service timestamps "
+        r"|^interface (?:Fast|Gigabit|TenGigabit)Ethernet\d+(?:/\d+)*\s*$",
     ),
     ("Cisco IOS XR", r"^!! IOS XR |^end-policy\s*$|^ ipv4 address \d|^interface \w+GigE\d+(?:/\d+){3}\b"),
     ("HPE Aruba AOS-CX", r"^!Version ArubaOS-CX\b|^interface (?:mgmt|\d+/\d+/\d+)\s*\n {4}\S"),
@@ -319,6 +320,21 @@ _SYSTEMS = (
     ("Extreme EXOS", r"^configure snmp sysName |^# Module \S+ configuration"),
     ("FortiOS", r"^config system (?:global|interface)\s*$"),
     ("MikroTik RouterOS", r"^/(?:interface \w+|ip address|routing bgp \w+)\s*$"),
+    ("Arrcus ArcOS", r"^ +type +ethernetCsmacd\s*$|^network-instance \S+\s*$|ArcOS \(c\) Arrcus"),
+    (
+        "HPE ProCurve",
+        r"^; \w+ Configuration Editor|^ +(?:un)?tagged (?:vlan )?\d|^ +spanning-tree admin-edge-port",
+    ),
+    ("Ciena SAOS", r"^system config hostname "),
+    ("Cisco ASA", r"^ASA Version |^ +(?:nameif|security-level) \S+\s*$"),
+    ("Extreme VOSS", r"^# +box type +:|^vlan create \d+ .*type port-mstprstp"),
+    ("Brocade ICX FastIron", r"^ver 0\d\.\d\S*|^ +(?:un)?tagged ethe(?:rnet)? \d"),
+    (
+        "Ubiquiti EdgeSwitch or Broadcom ICOS",
+        r"^vlan database\s*$|^interface 0/\d+\s*$|^!System Software Version",
+    ),
+    ("Palo Alto PAN-OS", r"^set (?:deviceconfig system|network interface ethernet) "),
+    ("OPNsense or pfSense", r"^<(?:opnsense|pfsense)>\s*$"),
 )
 """Name -> lines that it prints and that no system with a back end has.
 
