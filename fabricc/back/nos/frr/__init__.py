@@ -292,12 +292,17 @@ class FrrLinux:
         for name, reader in readers.items():
             if name in files:
                 reader.read_file(name, files[name], reading)
+        apart = [name for name in recognition.DAEMON_FILES if name in files]
+        for name in apart:
+            read_frr_conf(files[name], name, reading)
         for name, blocks in ((FILE, _BLOCKS), ("interfaces", _PORT_BLOCKS)):
             _state_misspelled(reading, name, readers[name], blocks)
         _state_misplaced(reading, FILE, files.get(FILE, ""))
         _state_stopped(reading, files.get(daemons.FILE, ""))
         unknown = "an unknown file for this system"
-        reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
+        reading.unknown += [
+            (name, 1, unknown) for name in sorted(files.keys() - {*readers, *apart, "vtysh.conf"})
+        ]
         return hide_values(state_lost_lines(reading, files), files)
 
     def ignorable(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:

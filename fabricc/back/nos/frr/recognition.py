@@ -14,9 +14,15 @@ COMMENTS = "!#"
 FILE = "frr.conf"
 _INTERFACES = "interfaces"
 _BY_NAME = {"daemons", "sysctl.conf", "lldpd.conf", "nftables.conf", "timesyncd.conf", "resolv.conf", "rsyslog.conf",
-            "hostname"}  # fmt: skip
+            "hostname", "vtysh.conf"}  # fmt: skip
 """Files of the box with too little content to recognize them by text."""
-NAMES = frozenset(("frr", "interfaces", *(name.partition(".")[0] for name in _BY_NAME)))
+DAEMON_FILES = tuple(
+    f"{daemon}.conf"
+    for daemon in ("zebra", "staticd", "bgpd", "ospfd", "ospf6d", "isisd", "bfdd", "pimd", "ldpd", "ripd")
+)
+"""What a box has in place of `frr.conf` without `service integrated-vtysh-config`, in the order of their reading."""
+_OWN = (*DAEMON_FILES, *_BY_NAME, "Quagga.conf")
+NAMES = frozenset(("frr", "interfaces", *(name.partition(".")[0] for name in _OWN)))
 _SIGNS = {
     "> bgp router-id": 1, "> bgp suppress-fib-pending": 3, "> bgp bestpath": 1, "> bgp log-neighbor-changes": 1,
     "frr version": 9, "frr defaults": 9, "service integrated-vtysh-config": 9, "ip nht": 3, "ipv6 nht": 3,
@@ -57,12 +63,18 @@ def takes(path: str, text: str) -> collected.FileMatch | None:
         return collected.FileMatch(_INTERFACES, 3)
     if _OTHER_CLI.search(text) and not _OWN_CLI.search(text):
         return None
-    return collected.score_match(FILE, collected.weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
+    own = name in (FILE, *_OWN)
+    file = name if name in DAEMON_FILES else FILE
+    return collected.score_match(file, collected.weigh_signs(text, _SIGNS) + (3 if own else 0))
 
 
 def is_ifupdown(text: str) -> bool:
     """Return whether a text is one of ifupdown's, which others than this system have as well."""
-    return collected.weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
+    script = text.startswith("#!")  # which may write such a file
+    return (
+        not script
+        and collected.weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
+    )
 
 
 def identity(files: Mapping[str, str]) -> collected.Identity:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.exec_commands import ExecLine, Reversal, matching_lines, negating_lines
 from fabricc.back.nos.frr import COMMANDS, IGNORABLE, exec_lines
+from fabricc.back.nos.frr.recognition import DAEMON_FILES
 from fabricc.back.nos.lost_lines import state_lost_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
@@ -91,9 +92,10 @@ class Sonic:
         """Facts of both files; one alone gives the facts it has."""
         reading = Reading()
         document = _read_tables(files[config_db.FILE], reading) if config_db.FILE in files else None
-        if FRR_FILE in files:
-            bgp.read_routing(files[FRR_FILE], reading)
-        if document and FRR_FILE not in files:
+        routing = [name for name in (FRR_FILE, *DAEMON_FILES) if name in files]
+        for name in routing:
+            bgp.read_routing(files[name], reading, name)
+        if document and not routing:
             frr_tables.state_unread(document)
         if document:
             config_db.state_lldp(document.text, reading)

@@ -123,10 +123,13 @@ def finish(document: Document) -> None:
     put_field(document, "daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status")
 
 
-def read_routing(text: str, reading: Reading) -> None:
-    """Add the facts of `frr.conf`; list assumptions that `config_db.json`, read before, does not confirm."""
+def read_routing(text: str, reading: Reading, file: str = FRR_FILE) -> None:
+    """Add the facts of `frr.conf`, or of one daemon's file; list assumptions that `config_db.json` does not confirm.
+
+    `config_db.json` is read before.
+    """
     stated, reading_of_tables = dict(reading.facts), dict(reading.lines)
-    frr.read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
+    frr.read_frr_conf(text, file, reading, multipath_limit=MULTIPATH_LIMIT)
     if not stated:
         return
     asn = stated.get("bgp/asn")
@@ -135,8 +138,7 @@ def read_routing(text: str, reading: Reading) -> None:
         reading.unknown.append(Unplanned(*place, f"BGP's AS number is {asn} in {FILE}"))
     for path in reading.facts.keys() - stated.keys():
         if path.endswith("]/unnumbered"):
-            file, line = reading.lines[path]
-            reading.unknown.append(Unplanned(file, line, f"{path} is not in {FILE}"))
+            reading.unknown.append(Unplanned(*reading.lines[path], f"{path} is not in {FILE}"))
 
 
 TOPIC = Topic(ROWS, finish)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMENTS = "!"
-NAMES = frozenset(("config_db", "frr", "running-config"))
-FILE, _FRR_FILE = "config_db.json", "frr.conf"
+NAMES = frozenset(("config_db", "running-config", *frr.NAMES))
+FILE = "config_db.json"
 _TABLE = re.compile(
     r'"(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|PORT|VLAN|INTERFACE|LOOPBACK|FEATURE|QUEUE|SCHEDULER)"\s*:\s*\{'
 )
@@ -29,9 +29,8 @@ def takes(path: str, text: str) -> collected.FileMatch | None:
     if text.lstrip()[:1] == "{":
         return collected.FileMatch(FILE, 100) if _TABLE.search(text[:65536]) else None
     match = frr.takes(path, text)
-    return (
-        collected.FileMatch(_FRR_FILE, max(1, match.weight - 1)) if match and match.file == frr.FILE else None
-    )
+    routing = match is not None and match.file in (frr.FILE, *frr.DAEMON_FILES)
+    return collected.FileMatch(match.file, max(1, match.weight - 1)) if match and routing else None
 
 
 def identity(files: Mapping[str, str]) -> collected.Identity:
