@@ -247,9 +247,10 @@ _PROCESS: tuple[Row, ...] = (
         before="bgp ",
     ),
     *words.setting_rows(
-        "coalesce-time", "read-quanta", "segment-routing srv6", "locator", "sid vpn per-vrf export",
-        "srv6-only", "timers bgp", "update-delay", "write-quanta",
+        "coalesce-time", "read-quanta", "segment-routing srv6", "sid vpn per-vrf export", "timers bgp",
+        "update-delay", "write-quanta",
     ),
+    Block("segment-routing srv6", "", words.setting_rows("encap-behavior", "locator", "srv6-only")),
     Silent("[no] bgp log-neighbor-changes"),
     Each("neighbor <word>", "neighbor", sessions.SESSION),
     Each("no neighbor <word>", "neighbor", sessions.NEGATED),

@@ -382,8 +382,8 @@ _SETTINGS = setting_rows(
 ALL_VNIS = "advertise-all-vni"
 _ANNOUNCED = ("prefixes", "evpn setting[advertise ipv")
 ROUTE_ROWS: tuple[Row, ...] = (
-    Keep("address-family l2vpn evpn", "evpn"),
-    Block("address-family l2vpn evpn", "", (
+    Keep("address-family [l2vpn] evpn", "evpn"),  # without `l2vpn` in Cumulus Linux 3
+    Block("address-family [l2vpn] evpn", "", (
         *of_family("evpn"),
         Fact(ALL_VNIS, "evpn/advertises_all"),
         Block("vni <integer>", "vni", (*_TARGETS, *_SETTINGS)),
@@ -394,7 +394,7 @@ ROUTE_ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 """Lines of the router's own process."""
 TENANT_ROWS: tuple[Row, ...] = (
-    Block("address-family l2vpn evpn", "", (*_TARGETS, *_SETTINGS, *of_family("evpn"))),
+    Block("address-family [l2vpn] evpn", "", (*_TARGETS, *_SETTINGS, *of_family("evpn"))),
 )
 """Lines of the process of a routing instance."""
 

@@ -335,6 +335,31 @@ def test_an_exit_before_other_lines_of_bgp_is_stated() -> None:
     assert "unread[line 3]" not in FRR.read({FILE: text.partition("exit")[0] + "exit\n"}).facts
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "bgp route-map delay-timer 1\nrouter bgp 65001\n bgp router-id 10.0.0.1",
+        "router bgp 65001\n segment-routing srv6\n  locator A\n  encap-behavior H_Encaps\n exit\n coalesce-time 1",
+        "router isis 1\n segment-routing srv6\n  node-msd\n   max-end-pop 3\n  exit\n exit\n is-type level-1",
+        "router pim\n rp 10.9.0.1 224.0.0.0/4\nrouter pim6\n rp 2001:db8::1",
+        "router bgp 65001\n address-family evpn\n  neighbor 10.0.0.1 activate\n  advertise-all-vni",
+    ],
+)
+def test_every_line_of_a_block_is_read(block: str) -> None:
+    reading = FRR.read({FILE: f"{block}\n"})
+    assert not reading.unknown
+    assert not any(path.startswith("unread[") for path in reading.facts)
+
+
+def test_files_of_daemons_are_read_in_place_of_one() -> None:
+    bgp = "router bgp 65001\n neighbor 10.1.0.1 remote-as 65002\n"
+    files = {"zebra.conf": "interface swp1\n ip address 10.1.0.0/31\n", "bgpd.conf": bgp, "vtysh.conf": "!\n"}
+    reading = FRR.read(files)
+    assert reading.lines["bgp/neighbor[10.1.0.1]/remote_asn"] == ("bgpd.conf", 2)
+    assert reading.facts["interface[swp1]/ipv4"] == "10.1.0.0/31"
+    assert not reading.unknown
+
+
 @pytest.mark.parametrize("line", ["network 10.1.0.0/24", "maximum-paths 8", "match ip address prefix-list X"])
 def test_a_line_outside_of_its_block_is_not_read(line: str) -> None:
     facts = FRR.read({FILE: f"hostname one\n!\n{line}\nrouter bgp 65001\n bgp router-id 10.0.0.1\n"}).facts

@@ -84,6 +84,10 @@ _ISIS: tuple[Row, ...] = (
         "spf-delay-ietf", "spf-interval", "spf prefix-priority", "topology",
     ),
     *secret_rows("area-password", "domain-password"),
+    Block("segment-routing srv6", "", (
+        *setting_rows("interface", "locator", "node-msd"),
+        Block("node-msd", "", setting_rows("max-end-d", "max-end-pop", "max-h-encaps", "max-segs-left")),
+    )),
     Keep("segment-routing prefix <word> <rest>",
         lambda prefix, rest: {f"setting[segment-routing prefix {prefix}]": rest}),
 )  # fmt: skip

@@ -76,6 +76,13 @@ _BFD: tuple[Row, ...] = (
     ),
 )  # fmt: skip
 
+_MULTICAST = (
+    *setting_rows(
+        "autorp", "bsr", "ecmp", "embedded-rp", "join-prune-interval", "keep-alive-timer", "msdp", "packets",
+        "register-accept-list", "register-suppress-time", "send-v6-secondary", "spt-switchover", "ssm",
+    ),
+    *repeated_rows("rp"),
+)  # fmt: skip
 _NOT_LOOKED_INTO = (
     "nexthop-group", "pbr-map", "router babel", "router eigrp", "router openfabric", "router pim", "router pim6",
     "router rip", "router ripng",
@@ -83,6 +90,7 @@ _NOT_LOOKED_INTO = (
 
 ROWS: tuple[Row, ...] = (
     *_STATIC,
+    *(Fact(f"bgp {words} <rest>", f"bgp/setting[{words}]") for words in ("route-map delay-timer", "session-dscp")),
     Block("vrf <word>", "vrf", (
         Keep("vni <integer>", "vni"),
         Keep("vni <integer> prefix-routes-only", lambda vni: {"vni": vni, "setting[prefix-routes-only]": "true"}),
@@ -111,8 +119,8 @@ ROWS: tuple[Row, ...] = (
         for row in (
             Fact(protocol, f"routing/setting[{protocol}]", "true"),
             Fact(f"{protocol} <rest>", lambda rest, protocol=protocol: {f"routing/setting[{protocol} {rest}]": "true"}),
-            Block(protocol, "", ()),
-            Block(f"{protocol} <rest>", "", ()),
+            Block(protocol, "", _MULTICAST if "pim" in protocol else ()),
+            Block(f"{protocol} <rest>", "", _MULTICAST if "pim" in protocol else ()),
         )
     ),
     Block("mpls ldp", "mpls ldp", (
