@@ -73,7 +73,9 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
     bridged = _list_bridged_vrfs(statement)
     vrfs = tuple(_vrfs_of(statement, bridged))
     neighbors = {match[0] for path in statement.rest if path[0] == "e" and (match := _NEIGHBOR.match(path))}
-    if not vrfs and not neighbors and not statement.facts_below("evpn/vrf["):
+    plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs} - bridged)
+    targets = any(_uncarried_target(statement, name) for name in plain)
+    if not (vrfs or neighbors or targets or statement.facts_below("evpn/vrf[")):
         return None
     leaves = {
         leaf
@@ -87,7 +89,6 @@ def overlay_of(statement: Statement, sessions: Sessions) -> Overlay | None:
         leaves.add("route_targets")
     if vrfs and _fits_links(statement, {vrf.name for vrf in vrfs}):
         leaves.add("mtu")
-    plain = frozenset(_list_linked_vrfs(statement) - {vrf.name for vrf in vrfs} - bridged)
     faults = [*_list_missing_parts(statement, vrfs, plain)]
     faults += _list_faults(statement, sessions, vrfs) if vrfs else ()
     replacing = {
@@ -231,11 +232,20 @@ def _list_missing_parts(
             yield OverlayFault(TUNNEL, _UNANNOUNCED.format(vrf.name), path, _ANNOUNCE)
     reported = {outer_key(p) for p in statement.facts_below("evpn/vrf[") if p.endswith("/route_target")}
     for name in sorted({*plain, *(reported - {vrf.name for vrf in vrfs})}):
-        if path := evpn_defaults.expects_vni(name, statement.rest, partial(line_of, statement.device)):
+        path = evpn_defaults.expects_vni(name, statement.rest, partial(line_of, statement.device))
+        if path := path or _uncarried_target(statement, name):
             message = f"VRF {name} is for EVPN and has no VNI, so none of its packets enter a tunnel"
             yield OverlayFault(
                 TUNNEL, message, path, "Configure a VNI of the VRF, or remove what is for EVPN."
             )
+
+
+def _uncarried_target(statement: Statement, name: str) -> str:
+    """Return the route targets of a VRF that no session carries but in EVPN; "" for those of L3VPN (RFC 4364)."""
+    families = ",".join(str(values.get("families", "")) for values in statement.sessions.values())
+    path = f"vrf[{name}]/import"
+    whole = statement.rest.get(f"vrf[{name}]/kind") == "vrf" and path in statement.rest
+    return path if whole and "evpn" in families and "vpnv" not in families else ""
 
 
 def _list_faults(statement: Statement, sessions: Sessions, vrfs: tuple[Vrf, ...]) -> Iterator[OverlayFault]:

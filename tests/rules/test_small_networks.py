@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -533,6 +534,73 @@ def test_a_routing_instance_of_management_that_is_not_there_is_found() -> None:
     device = ours.switch_device("leaf1", "junos", {"juniper.conf": text})
     found = [each for each in find_all(ours.infer_fabric({"leaf1": device})) if each.code == "FAB9060"]
     assert [each.line for each in found] == [7]
+
+
+TENANT = """\
+system {
+    host-name tor1;
+}
+interfaces {
+    et-0/0/0 {
+        unit 0 {
+            family inet {
+                address 10.0.0.0/31;
+            }
+        }
+    }
+}
+routing-instances {
+    acme {
+        instance-type vrf;
+        protocols {
+            evpn {
+                ip-prefix-routes {
+                    advertise direct-nexthop;
+                    encapsulation vxlan;
+                    vni 20001;
+                }
+            }
+        }
+        interface et-0/0/0.0;
+        route-distinguisher 10.128.0.0:20001;
+        vrf-target target:65000:20001;
+    }
+}
+protocols {
+    bgp {
+        group OVERLAY {
+            type external;
+            family evpn {
+                signaling;
+            }
+            neighbor 10.128.0.1 {
+                peer-as 65001;
+            }
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "line"),
+    [
+        (r" +instance-type vrf;\n", "FAB9060", "route-distinguisher 10.128.0.0:20001;"),
+        (
+            r" +protocols \{\n +evpn \{\n(?: {16}.*\n)* +\}\n +\}\n",
+            "FAB9693",
+            "vrf-target target:65000:20001;",
+        ),
+    ],
+)
+def test_a_vrf_of_junos_that_evpn_does_not_carry_is_found(pattern: str, code: str, line: str) -> None:
+    changed, count = re.subn(pattern, "", TENANT)
+    assert count == 1
+    other = (
+        TENANT.replace("tor1", "tor2").replace("10.0.0.0/31", "10.0.0.2/31").replace("128.0.0:", "128.0.1:")
+    )
+    assert (code, line) not in audit_texts({"tor1": TENANT, "tor2": other}, "junos")
+    assert (code, line) in audit_texts({"tor1": changed, "tor2": other}, "junos")
 
 
 FRR = """\

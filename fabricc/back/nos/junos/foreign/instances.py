@@ -203,6 +203,9 @@ def finish(document: Document) -> None:
             if instance.values.get("kind", ("", 0))[0] in _WITH_TARGETS and ways:
                 why = f"it states neither `vrf-target` nor `vrf-{ways[0]}` (Juniper, `vrf-target`)"
                 document.put(f"unread[VRF {name}]", why, instance.values["kind"][1])
+            if "kind" not in instance.values and "distinguisher" in instance.values:
+                why = "the instance forwards nothing without `instance-type vrf` (Juniper, `instance-type`)"
+                document.put(f"unread[VRF {name}]", why, instance.values["distinguisher"][1])
             alone = instance.each("static route") and not instance.each("bgp") and not instance.table("ports")
             if alone and "kind" not in instance.values:
                 why = "routes alone, without a type or a port, are of use in `mgmt_junos` only"
