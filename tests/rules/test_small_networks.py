@@ -742,7 +742,10 @@ interface loopback0
   ip address 10.1.0.1/32
 interface nve1
   no shutdown
+  host-reachability protocol bgp
   source-interface loopback0
+  member vni 5001 associate-vrf
+  member vni 5002 associate-vrf
 vrf context RED
   vni 5001
   rd auto
