@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.fact_impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.view import host_view, switch_view
+from fabricc.review.diff.view import DeviceView, PortView, filtered_ports, host_view, switch_view
 from tests.review.diff.conftest import INVENTORIES
 
 UNKNOWN = "no rule describes it"
@@ -24,7 +25,7 @@ ETHERNET = sorted(
 )
 
 if TYPE_CHECKING:
-    from fabricc.review.diff.view import DeviceView
+    from fabricc.fabric.facts import Facts
 
 
 def view_subjects(view: DeviceView) -> set[str]:
@@ -102,10 +103,24 @@ def test_unknown_paths_are_rated_as_traffic_loss() -> None:
         ("route_map[TO-UPSTREAM]/20", "~", "eos", Impact.HITLESS),
         ("management/ntp", "~", "eos", Impact.NONE),
         ("nccl/dscp", "~", "host", Impact.TRAFFIC_LOSS),
+        ("platform/setting[tcam region ing-racl 256]", "+", "nxos", Impact.RELOAD),
     ],
 )
 def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
     assert judge_statement(subject, op, nos).impact is impact
+
+
+def test_a_list_of_ports_alone_disturbs_these_ports_alone() -> None:
+    ports = {"e1": PortView("host", "h1", "rail0", 0), "e2": PortView("host", "h2", "rail0", 0)}
+    facts: Facts = {"access_list[A]/0": "deny udp", "interface[e2]/access_list_in": "A"}
+
+    def view(more: Facts, unread: tuple[str, ...] = ()) -> DeviceView:
+        both = {**facts, **more}
+        return DeviceView("t", "tor", "eos", "eos", "m", both, ports, {}, Fraction(1), unread=unread)
+
+    assert filtered_ports("A", view({}), view({})) == [{"e2"}, {"e2"}]
+    assert filtered_ports("A", view({}), view({"control_plane/access_list_in": "A"})) == []
+    assert filtered_ports("A", view({}), view({}, ("class-map A",))) == []
 
 
 def test_how_long_a_neighbor_is_remembered_is_not_reported_as_the_interval() -> None:
