@@ -75,7 +75,7 @@ def test_inventories_are_sound(name: str) -> None:
     for found in (ours.found_in(spec, hosts=True), ours.disguise_spec(spec)):
         reported = find_all(found)
         odd = {each.code for each in reported if each.severity is not Severity.NOTE}
-        assert odd == ({"FAB9601", "FAB9665"} if name == WITHOUT_BFD else set())
+        assert odd == ({"FAB9665"} if name == WITHOUT_BFD else set())
 
 
 @pytest.mark.slow
