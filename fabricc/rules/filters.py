@@ -44,7 +44,7 @@ from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
 from fabricc.rules.lossless import protected_code_points
 from fabricc.rules.rule import INTERFACES, OTHER, Input, SwitchRule
-from fabricc.rules.sessions import Sessions, carries_evpn, exchanging_sessions, opposite_address
+from fabricc.rules.sessions import Sessions, carries_evpn, open_sessions, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     links = _switch_links(statement)
     near = {port for port in sessions.near.values() if port}
     over, ends = set(near), {"BGP": near, "RoCE": {*lossless_ports(statement)}}
-    if any(not sessions.near.get(key) for key, _ in exchanging_sessions(statement, sessions)):
+    if any(not sessions.near.get(key) for key, _ in open_sessions(statement)):
         over |= statement.fars.keys()  # a session between loopbacks crosses each link
     over_links = {"BGP": over, "RoCE": links}
     over_links["BFD"] = ends["BFD"] = {
