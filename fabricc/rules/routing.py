@@ -120,12 +120,12 @@ def requirement_of(statement: Statement, sessions: Sessions) -> str:
 
 
 def _unstated_requirements(fabric: Switches) -> Iterator[Report]:
-    """Report sessions without a policy on a switch that does not switch the requirement off, as the others do."""
-    off = [name for name, each in fabric.summaries.items() if each.requirement == "false"]
+    """Report sessions without a policy on a switch that leaves the requirement on, and others of its system do not."""
+    off = {each.system: name for name, each in fabric.summaries.items() if each.requirement == "false"}
     for name, summary in fabric.summaries.items() if off else ():
         path = summary.requirement
-        if path not in ("", "false", "true"):
-            why = f"(RFC 8212), and {off[0]} states that it requires none"
+        if path not in ("", "false", "true") and summary.system in off:
+            why = f"(RFC 8212), and {off[summary.system]} states that it requires none"
             message = f"{name} exchanges no route over sessions without a policy {why}"
             remedy = "Set policies on the sessions, or switch the requirement off."
             yield Report(POLICY, name, (path,), message, "no policy", Severity.WARNING, remedy)
