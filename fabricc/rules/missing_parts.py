@@ -148,7 +148,8 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
             if "ipv4" in own and "vrf" not in own:
                 bare[vlan] = f"{PORT}{port}]/ipv4"
     for vlan, each in segments.items():
-        if {"vrf", "vni"} <= each.keys() and each.keys().isdisjoint(_ADDRESSES):
+        addressed = any(port in statement.addresses for port in (f"vlan{vlan}", f"Vlan{vlan}", f"irb.{vlan}"))
+        if {"vrf", "vni"} <= each.keys() and each.keys().isdisjoint(_ADDRESSES) and not addressed:
             message = (
                 f"{statement.name}: the gateway of VLAN {vlan} is in VRF {each['vrf']} and has no address"
             )

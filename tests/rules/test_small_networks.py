@@ -770,6 +770,11 @@ interface Ethernet2
    ip address 10.0.0.2/31
 interface Loopback0
    ipv6 address 2001:db8::1/128
+vrf instance RED
+ip routing vrf RED
+interface Vlan10
+   vrf RED
+   ip address 10.42.1.1/24
 interface Vxlan1
    vxlan source-interface Loopback0
    vxlan encapsulation ipv6
