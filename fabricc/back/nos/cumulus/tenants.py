@@ -233,23 +233,30 @@ def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
     top, found = scope_at(file.root, "evpn"), scope_at(file.root, "vrf")
     scopes = found.each("tenant") if found else {}
     process = scope_at(file.root, "vrf", "default", "router", "bgp")
-    families = [
-        table_entries_at(group, "address-family").get(_ALONE)
-        for group in table_entries_at(process, "peer-group").values()
-    ]
+    families = _evpn_families(process, "peer-group")
+    further = any(map(is_on, _evpn_families(process, "neighbor")))
     vxlan = scope_at(file.root, "nve", "vxlan")
     if top is None or not is_on(top):
-        plain = vxlan is None and not any(families) and not any(map(_does_more, scopes.values()))
+        plain = vxlan is None and not any(families) and not further
+        plain = plain and not any(map(_does_more, scopes.values()))
         return scopes if plain else None  # type: ignore[return-value]
     carried = is_on(table_entries_at(process, "address-family").get(_ALONE))
     filtered = carried and all(
         part is None or {"import", "export"} <= part.values.keys() for part in families
     )
     actions = [scope_at(vxlan, way, "dscp") for way, _, _ in _STATED.values()]
-    if not filtered or (vxlan is not None and None in actions):
+    if not filtered or further or (vxlan is not None and None in actions):
         return None
     whole = all(scope_at(scope, "evpn") and scope_at(scope, "router", "bgp") for scope in scopes.values())
     return scopes if whole else None  # type: ignore[return-value]
+
+
+def _evpn_families(process: Scope | None, kind: str) -> list[Scope | None]:
+    """Return EVPN's part of each peer group or neighbor of a process."""
+    return [
+        table_entries_at(session, "address-family").get(_ALONE)
+        for session in table_entries_at(process, kind).values()
+    ]
 
 
 def _does_more(vrf: Scope) -> bool:
@@ -277,11 +284,8 @@ def reject_overlay(file: File) -> None:
     """List what is known of an overlay that fabricc does not write as unknown, for the rows of foreign designs."""
     process = scope_at(file.root, "vrf", "default", "router", "bgp")
     found = scope_at(file.root, "vrf")
-    groups = [
-        table_entries_at(group, "address-family")
-        for group in table_entries_at(process, "peer-group").values()
-    ]
-    parts = [families.get(_ALONE) for families in (table_entries_at(process, "address-family"), *groups)]
+    sessions = [part for kind in ("peer-group", "neighbor") for part in _evpn_families(process, kind)]
+    parts = [table_entries_at(process, "address-family").get(_ALONE), *sessions]
     tenants = found.each("tenant").values() if found else ()
     for scope in (scope_at(file.root, "evpn"), scope_at(file.root, "nve"), *parts, *tenants):
         if scope is not None:
