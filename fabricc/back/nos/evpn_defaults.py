@@ -190,9 +190,10 @@ def shares_vtep(system: str) -> bool:
 def states_source(system: str, file: str) -> bool:
     """Return whether a file with VNIs names the source of VXLAN too.
 
-    Files of FRR's daemons alone do not, and routing instances of Junos have sources of their own.
+    Files of FRR's daemons alone do not, and routing instances of Junos have sources of their own. NVUE takes the first
+    address of the loopback (its object model: "If 'auto' ... This is the default").
     """
-    return system in ("eos", "nxos", "sonic", "cumulus") and not file.endswith(("frr.conf", "interfaces"))
+    return system in ("eos", "nxos", "sonic") and not file.endswith("frr.conf")
 
 
 def stays_unrouted(system: str, vrf: Collection[str]) -> bool:
