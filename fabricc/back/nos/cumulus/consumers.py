@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ANY = "*"
 _FOR_ALL_PORTS = ("egress-queue-mapping", "advance-buffer-config")
 """Kinds of profiles that no port can name."""
-_WORD, _KEY = re.compile(r"[a-z][a-z0-9-]+"), re.compile(r"[a-z][a-z_-]{3,}")
+_WORD, _KEY = re.compile(r"[a-z][a-z0-9-]+"), re.compile(r"(?:ipv[46]-|l2)?[a-z][a-z_-]{3,}")
 _UNREAD_KEYS = frozenset({
     "anycast-id", "aspath-list", "authentication-port", "authentication-retries", "counters", "egress-lossy-buffer",
     "encrypt-des", "ext-community-rt", "ext-community-soo", "ingress-lossy-buffer", "interfaces",
@@ -79,7 +79,8 @@ NEEDS = (
     Need("qos", "RoCE's own profile is on",
         "RDMA over Converged Ethernet - RoCE (one command sets trust, maps, PFC, ECN, scheduling and pools of its own)",
         at=("qos/roce/enable", "qos/roce/state"), holds=_OFF, unless="qos/roce",
-        beside=frozenset({"roce", "pfc-watchdog", "pfc", "congestion-control"})),
+        beside=frozenset({"roce", "pfc-watchdog", "pfc", "congestion-control", "traffic-pool", "mapping",
+                          "egress-queue-mapping"})),
 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _TRUST = {"l3": "dscp"}
 _RED = "red: disable"
-_POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
+_POOLS = {LOSSLESS_POOL: "lossless", "roce-lossless": "lossless", LOSSY_POOL: "lossy"}
 _BESIDE_ROCE = {"roce", "pfc", "congestion-control", "pfc-watchdog"}
 _THRESHOLDS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
 _SMALL_BUFFER = 65536

@@ -193,7 +193,7 @@ def test_a_condition_that_does_not_hold_is_a_finding_at_its_line(
     found = find_unread(text)
     assert found[path][0] == why
     assert {reported for reported, _ in found.values()} == {why}
-    contrary = {ROCE: "roce", "dropped packets of buffers are monitored": "buffer"}
+    contrary = {ROCE: "advance-buffer-config", "dropped packets of buffers are monitored": "buffer"}
     last = contrary.get(why, path.rpartition("/")[2])
     assert text.splitlines()[found[path][1] - 1].strip() == f"{last}:"
     switch = variant("settings", release)
