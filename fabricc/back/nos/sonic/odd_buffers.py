@@ -146,13 +146,12 @@ def _odd_uses(tables: Mapping[str, Any], pools: Rows, profiles: Rows) -> Iterato
                 effect = f"its queues of PFC get nothing of the pool {min(lacking)}"
                 yield odd_field(table, key, row, "profile_list", effect)
     for key, row in profiles.items():
-        size, room = (
-            whole_field(row, "size"),
-            whole_field(pools.get(target_name(row.get("pool")), {}), "size"),
-        )
+        pool = target_name(row.get("pool"))
+        size, room = whole_field(row, "size"), whole_field(pools.get(pool, {}), "size")
         if size and room and size * reserved[key] > room > _SMALLEST_POOL:
-            effect = f"its {reserved[key]} uses reserve more than the pool has"
-            yield odd_field("BUFFER_PROFILE", key, row, "size", effect)
+            at, of = ("BUFFER_POOL", pool) if size <= _PACKET else ("BUFFER_PROFILE", key)
+            effect = f"the {reserved[key]} uses of {key} reserve more than the pool has"
+            yield odd_field(at, of, table_rows(tables, at)[of], "size", effect)
     for key, row in pools.items():
         if 0 < (whole_field(row, "size") or 0) <= _SMALLEST_POOL:
             yield odd_field("BUFFER_POOL", key, row, "size", "it holds a few packets of all ports")
@@ -172,6 +171,8 @@ def _odd_use(
     elif table == "BUFFER_QUEUE" and lossless and stated.get("packet_discard_action") == "trim":
         effect = "packets of queues with PFC are cut"
         yield odd_field("BUFFER_PROFILE", profile, stated, "packet_discard_action", effect)
+    elif table == "BUFFER_QUEUE" and lossless and "lossy" in profile:
+        yield odd_field(table, key, row, "profile", "packets of a queue with PFC are dropped there")
 
 
 _LOSSLESS = re.compile(r"egress_lossless\w*")

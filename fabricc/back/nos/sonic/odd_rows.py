@@ -176,6 +176,7 @@ _OFF = ("disabled", "always_disabled")
 _CONTAINERS = {
     "swss": "nothing programs ports, routes and queues",
     "syncd": "nothing programs the ASIC",
+    "teamd": "no port channel comes up",
     "pmon": "nothing configures the transceivers",
     "lldp": "no cable can be compared with the plan",
 }
@@ -203,7 +204,8 @@ def _odd_system(tables: Mapping[str, Any]) -> Iterator[OddRow]:
             elif length == "0m" and bound.get(port, {}).get("pfc_enable"):
                 yield odd_field("CABLE_LENGTH", key, row, port, "buffermgrd makes no headroom for its PFC")
     for key, row in table_rows(tables, "FEATURE").items():
-        if key in _CONTAINERS and row.get("state") in _OFF and table_rows(tables, "PORT"):
+        needed = "PORTCHANNEL" if key == "teamd" else "PORT"
+        if key in _CONTAINERS and row.get("state") in _OFF and table_rows(tables, needed):
             yield odd_field("FEATURE", key, row, "state", _CONTAINERS[key])
     for key, row in table_rows(tables, "LOOPBACK_INTERFACE").items():
         if key == "Loopback0" and str(row.get("vrf_name") or "default") != "default":
