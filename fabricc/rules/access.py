@@ -25,6 +25,7 @@ from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, OTHER, POLICY, FabricRule, Input, Report, Switches, SwitchRule
+from fabricc.rules.sessions import is_address
 from fabricc.rules.summary import ACCESS, BESIDE, COMMON, NAMES, SERVICES, stray_servers
 
 if TYPE_CHECKING:
@@ -147,12 +148,7 @@ def _unsafe_finding(statement: Statement, path: str, message: str, group: str, r
 def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
     path = "management/isolated"
-    stated = ("management/address", "platform/management_instance")  # Junos has a port without a statement
-    if (
-        statement.rest.get(path) == "false"
-        and any(each in statement.rest for each in stated)
-        and statement.fars
-    ):
+    if _is_joined(statement) and statement.rest.get(path) == "false":
         message = (
             f"{statement.name} routes between the fabric and the management network: any host reaches it"
         )
@@ -162,9 +158,13 @@ def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
 
 
+def _is_joined(statement: Statement) -> bool:
+    return bool(statement.fars) or not all(is_address(key[1]) for key in statement.sessions)
+
+
 def _open_to_fabric(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report services of management that answer in the VRF of the fabric, where management has one of its own."""
-    if statement.rest.get("management/isolated") != "true" or not statement.fars:
+    if statement.rest.get("management/isolated") != "true" or not _is_joined(statement):
         return
     for path, service in services_of_fabric(statement.rest).items():
         message = f"{statement.name}: {service} answers in the VRF of the fabric: any host reaches it"

@@ -406,7 +406,7 @@ def _state_isolation(reading: Reading) -> None:
     paths = port_paths(_MANAGEMENT)
     instance = str(reading.facts.get(paths["vrf"], ""))
     place = reading.lines.get(paths["vrf"], reading.lines.get(paths["enabled"]))
-    if "management/address" in reading.facts and place is not None:
+    if place is not None:
         state_isolation(reading, f"vrf[{instance}]" in reading.facts, place, _LEAK, instance)
 
 

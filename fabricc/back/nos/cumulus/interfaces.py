@@ -244,8 +244,7 @@ def _finish_management(file: File, management: Scope, release: Release) -> None:
         file.missing(line, f"vrf: {MANAGEMENT_VRF} is missing")
     elif word != MANAGEMENT_VRF:
         file.reject(line)
-    if "management/address" in file.facts:
-        state_isolation(file.document.reading, word == MANAGEMENT_VRF, (file.document.file, line))
+    state_isolation(file.document.reading, word == MANAGEMENT_VRF, (file.document.file, line))
 
 
 def finish_isolation(reading: Reading) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _FRONT = re.compile(r"swp\d+(?:s\d+)?")
 _PLAIN = re.compile(r"[\w.-]+")
 _SSH, _API = ("system", "ssh-server"), ("system", "api")
+_SSH_VRF = re.compile(r"ssh-server(?: vrf|:\s(?:\s+[\w-]+: [\w-]+\n)*\s+vrf:)")
 _USER = ("system", "aaa", "user")
 _AAA = ("system", "aaa")
 _PROTOCOLS = ("tacacs", "radius")
@@ -62,7 +63,7 @@ def state_idle(text: str, file: str, reading: Reading) -> None:
         finders.append(_find_identifiers)
     if _MANY_PATHS.search(text):
         finders.append(_find_paths)
-    guarded = "acl" in text and "dest-port" in text
+    guarded = ("acl" in text and "dest-port" in text) or _SSH_VRF.search(text)
     if not finders and not guarded:
         return
     lines: dict[str, dict[_Words, int]] = {}
@@ -150,7 +151,10 @@ def _find_services(lines: _Lines) -> Iterator[tuple[str, str, int]]:
 
 
 def _state_guards(lines: _Lines, file: str, reading: Reading) -> None:
-    """State who reaches SSH through lists of other names, in front of the CPU or at the management port."""
+    """State who reaches SSH: in the VRF of the fabric, and through lists with names that no plan has."""
+    for words, line in _select(lines, *_SSH, "vrf"):
+        if words[:1] == ("default",):
+            reading.put("management/open[SSH]", "default", file, line)
     bound: dict[str, list[tuple[_Words, int]]] = {}
     for above in (("system", "control-plane"), ("interface", MANAGEMENT)):
         for words, line in _select(lines, *above, "acl"):
