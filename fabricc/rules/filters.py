@@ -71,10 +71,9 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
     over_links["BFD"] = ends["BFD"] = {
         sessions.near[key] for key, session in sessions.stated.items() if session.bfd == "true"
     }
-    tunnels = any(path in statement.rest for path in _TUNNELS) or any(
-        carries_evpn(sessions, key) for key in sessions.stated
-    )
-    over_links["VXLAN"], ends["VXLAN"] = {*links} if tunnels else set(), set()
+    carrying = {sessions.near.get(key, "") for key in sessions.stated if carries_evpn(sessions, key)}
+    tunnels = carrying or any(path in statement.rest for path in _TUNNELS)
+    over_links["VXLAN"], ends["VXLAN"] = {*links} if tunnels else set(), carrying
     rules = _filter_rules(statement)
     rdma = statement.states_quality or not qos_defaults.states_pfc(statement.device.system)
     for name, ports in bound.items():
