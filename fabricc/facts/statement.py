@@ -5,6 +5,7 @@ Planned, built, collected and foreign devices have the same form.
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from enum import StrEnum
 from ipaddress import ip_interface, ip_network
@@ -17,7 +18,7 @@ from fabricc.facts import frame
 from fabricc.facts.paths import last_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from fabricc.fabric.facts import Reading, Value
 
@@ -393,6 +394,20 @@ def session_path(key: tuple[str, str], leaf: str) -> str:
     """Path of a fact of a session."""
     vrf, neighbor = key
     return f"{scope_of(vrf)}{frame.NEIGHBOR}{neighbor}]/{leaf}"
+
+
+def policy_names(stated: object) -> list[str]:
+    """Return the names of the policy of a session: one, or that of each family."""
+    return [name for _, name in POLICY_OF_FAMILY.findall(str(stated))] or [str(stated)]
+
+
+def used_policies(sessions: Iterable[tuple[Any, Mapping[str, Value]]], *ways: str) -> set[str]:
+    """Return the names of the policies of some sessions in one direction, or in both."""
+    return {name for _, values in sessions for way in ways for name in policy_names(values.get(way))}
+
+
+POLICY_OF_FAMILY = re.compile(r"(ipv[46]) ([^,\s]+)")
+"""The policy of a family where each has its own: `ipv4 CONNECTED, ipv6 none`."""
 
 
 def scope_of(vrf: str) -> str:

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, outer_key
-from fabricc.facts.statement import Statement, Tier
+from fabricc.facts.statement import POLICY_OF_FAMILY, Statement, Tier
 from fabricc.proof.invariants.policy import DENYING, Policy, Route
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
@@ -19,6 +19,7 @@ from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, Swit
 from fabricc.rules.sessions import (
     UPPER,
     Sessions,
+    is_address,
 )
 from fabricc.rules.summary import CONNECTED, STATICS
 
@@ -283,7 +284,9 @@ def _unannounced_loopbacks(fabric: Switches) -> Iterator[Report]:
     known = {text for summary in fabric.summaries.values() for text in _led_to(summary)} if wanted else set()
     for (name, address), effect in wanted.items():
         far = fabric.summaries.get(name)
-        if far is None or not (far.alone and far.joined) or _contains(known, address):
+        if far is None or not far.alone or _contains(known, address):
+            continue
+        if not (far.joined or (far.remote and not any(map(is_address, far.remote)))):
             continue
         message, word = f"{name} does not announce {address}, {effect}", ""
         remedy = "Announce the loopback by a network statement, or redistribute connected routes."
@@ -309,12 +312,8 @@ def permits_address(policy: Policy, maps: Iterable[tuple[str, str]], address: st
     family = "ipv6" if ":" in address else "ipv4"
     mine = parse_block(f"{address}/{128 if ':' in address else 32}")
     route = mine and Route(mine, True, frozenset())
-    names = [dict(_OF_FAMILY.findall(name)).get(family, name) for name, _ in maps]
+    names = [dict(POLICY_OF_FAMILY.findall(name)).get(family, name) for name, _ in maps]
     return route is None or any(policy.apply(name, route) is not None for name in names if name != "none")
-
-
-_OF_FAMILY = re.compile(r"(ipv[46]) ([^,\s]+)")
-"""The policy of a family where each has its own: `ipv4 CONNECTED, ipv6 none`."""
 
 
 def _led_to(summary: Summary) -> Iterator[str]:

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
-from fabricc.facts.statement import Tier, session_path
+from fabricc.facts.statement import Tier, policy_names, session_path, used_policies
 from fabricc.rules.findings import finding_at
 from fabricc.rules.forwarding import IDLE, leads_to_switch
 from fabricc.rules.idle_filters import POINTLESS
@@ -77,9 +77,9 @@ def _passes_nothing_on(statement: Statement, joined: int) -> bool:
 def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report imports from other switches that permit own prefixes alone, such as a policy of exports."""
     joined = sessions_to_switches(statement, sessions)
-    for name in dict.fromkeys(str(values.get("import", "")) for _, values in joined):
+    for name in sorted(used_policies(joined, "import") - {"None"}):
         lists: dict[str, list[str]] = {}
-        for path, value in statement.facts_below(f"route_map[{name}]/").items() if name else ():
+        for path, value in statement.facts_below(f"route_map[{name}]/").items():
             words = str(value).split() if is_number(split_list_path(path, "route_map")[1]) else []
             if words[:2] == ["permit", "prefix_list"]:
                 lists[path] = [words[2], *(word for word in words if word in ("community_list", "continue"))]
@@ -89,7 +89,7 @@ def _own_imports(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         usual = {path: listed[0] for path, listed in lists.items() if len(listed) == 1}
         own = {each for each in usual.values() if _permits_own(statement, each)}
         if usual and own >= set(usual.values()):
-            keys = [key for key, values in joined if values.get("import") == name]
+            keys = [key for key, values in joined if name in policy_names(values.get("import"))]
             who = join_words([neighbor for _, neighbor in keys], 2)
             message = (
                 f"{statement.name}: {name} permits its own prefixes alone from {who}: it learns no route"
@@ -108,14 +108,15 @@ def _foreign_exports(statement: Statement, sessions: Sessions) -> Iterator[Findi
     announces = any(map(statement.facts_below, _ANNOUNCED))
     joined = sessions_to_switches(statement, sessions) if announces else []
     joined = joined if _passes_nothing_on(statement, len(joined)) else []
-    for name in dict.fromkeys(str(values["export"]) for _, values in joined if "export" in values):
+    exports = [(key, policy_names(values["export"])) for key, values in joined if "export" in values]
+    for name in dict.fromkeys(each for _, names in exports for each in names):
         clauses = {
             path: str(value)
             for path, value in statement.facts_below(f"route_map[{name}]/").items()
             if is_number(split_list_path(path, "route_map")[1]) and str(value).startswith("permit")
         }
         if clauses and all(_keeps_own(statement, value) for value in clauses.values()):
-            who = join_words([key[1] for key, values in joined if values.get("export") == name], 2)
+            who = join_words([key[1] for key, names in exports if name in names], 2)
             message = f"{statement.name} announces no route of its own to {who}: {name} permits none of its prefixes"
             remedy = "Permit the prefixes of the switch in the policy."
             path = next(iter(clauses))

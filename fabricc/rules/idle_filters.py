@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, split_list_path
-from fabricc.facts.statement import Statement, session_path
+from fabricc.facts.statement import Statement, session_path, used_policies
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import POLICY, FabricRule, Input, Report, Switches, SwitchRule
@@ -106,7 +106,7 @@ _EVERYTHING = re.compile(r"(?:0\.0\.0\.0/0|::/0)(?: ge 0)? le (?:32|128)")
 def _open_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report imports from other switches whose prefix list permits every prefix."""
     joined = sessions_to_switches(statement, sessions)
-    imports = {str(stated.get("import")) for _, stated in joined}
+    imports = used_policies(joined, "import")
     entries = statement.facts_below("prefix_list[")
     exceptions = {path.partition("/")[0] for path, value in entries.items() if str(value).startswith("deny")}
     lists = {

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import first_key, outer_key, split_list_path
-from fabricc.facts.statement import Tier
+from fabricc.facts.statement import Tier, used_policies
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.announcements import connected_maps
 from fabricc.rules.classes import lossless_ports
@@ -56,7 +56,7 @@ def _unused_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 def _turned_marks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies by which routes of a draining switch are preferred or not seen, and own routes are avoided."""
     joined = sessions_to_switches(statement, sessions)
-    used = {way: {str(values.get(way)) for _, values in joined} for way in ("import", "export")}
+    used = {way: used_policies(joined, way) for way in ("import", "export")}
     lists = {
         split_list_path(path, "community_list")[0]: (path, str(value))
         for path, value in statement.facts_below("community_list[").items()
@@ -175,7 +175,7 @@ def _open_exports(statement: Statement, sessions: Sessions) -> Iterator[Finding]
     chosen = "bgp/redistribute_connected" in statement.rest and statement.place.tier is Tier.TOR
     terms = statement.facts_below(_TERMS) if chosen else {}
     joined = sessions_to_switches(statement, sessions) if terms else ()
-    used = {str(values.get("export")) for _, values in joined}
+    used = used_policies(joined, "export")
     for path, value in terms.items():
         name, last = outer_key(path), str(value).rpartition("; ")[2]
         numbered = statement.rest.get(f"route_map[{name}]/{last.partition(' ')[0]}")
@@ -197,7 +197,7 @@ def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Find
     taken, whole = _listed_prefixes(statement, entering) if entering else ({}, False)
     if not (taken and whole) or len(statement.facts_below("bgp/redistribute")) > 1:
         return
-    exports = {str(values.get("export")) for _, values in sessions_to_switches(statement, sessions)}
+    exports = used_policies(sessions_to_switches(statement, sessions), "export")
     named = _listed_prefixes(statement, exports)[0].values()
     for path in ("loopback/ipv4", "loopback/ipv6"):
         own = parse_network(str(statement.rest.get(path, "")).partition("/")[0])
@@ -254,7 +254,7 @@ _DENIED = re.compile(r"deny prefix_list (\S+)")
 
 def _rejected_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies of sessions with other switches that reject the loopback, which a clause of its own names."""
-    maps = {str(values.get("export")) for _, values in sessions_to_switches(statement, sessions)}
+    maps = used_policies(sessions_to_switches(statement, sessions), "export")
     for path, value in statement.facts_below("route_map[").items() if maps else ():
         name, number = split_list_path(path, "route_map")
         match = _REJECTED.fullmatch(str(value))
@@ -406,7 +406,7 @@ def _strange_imports(fabric: Switches) -> Iterator[Report]:
 def _unreached_clauses(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report policies of sessions with other switches that permit every route before their other clauses."""
     joined = sessions_to_switches(statement, sessions)
-    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    used = used_policies(joined, "import", "export")
     used |= connected_maps(statement) if joined else set()
     maps: dict[str, list[tuple[int, str]]] = {}
     for path, value in statement.facts_below("route_map[").items():
@@ -433,7 +433,7 @@ def _unbound_lists(statement: Statement, sessions: Sessions) -> Iterator[Finding
         return
     lists = {first_key(path) for path in statement.facts_below("prefix_list[")}
     joined = sessions_to_switches(statement, sessions) if lists else []
-    imports = {str(stated.get(way)) for _, stated in joined for way in ("import", "export")}
+    imports = used_policies(joined, "import", "export")
     imports |= connected_maps(statement) if joined else set()
     clauses = statement.facts_below("route_map[") if imports else {}
     bare = {path: first_key(path) for path, value in clauses.items() if value == "permit"}

@@ -11,6 +11,7 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SECONDARY
 from fabricc.facts.paths import split_list_path
+from fabricc.facts.statement import used_policies
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.sessions import sessions_to_switches
 
@@ -366,7 +367,7 @@ _COMMUNITY = re.compile(r"\d+:\d+")
 
 def wanted_communities(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the first clause of each import from other switches that permits by communities alone, and these."""
-    imports = {str(values.get("import")) for _, values in sessions_to_switches(statement, sessions)}
+    imports = used_policies(sessions_to_switches(statement, sessions), "import")
     for name in sorted(imports):
         clauses = statement.facts_below(f"route_map[{name}]/")
         permits = [

@@ -11,6 +11,7 @@ from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.paths import split_list_path
+from fabricc.facts.statement import used_policies
 from fabricc.proof.compare import Finding
 from fabricc.rules.blocked_routes import list_entries, permits_nothing, refuses_paths
 from fabricc.rules.findings import finding_at
@@ -59,8 +60,8 @@ def _unmet_conditions(statement: Statement, sessions: Sessions) -> Iterator[Find
     joined = sessions_to_switches(statement, sessions)
     around = _Unmet(
         frozenset(neighbor for _, neighbor in sessions.stated),
-        frozenset(str(values.get("import")) for _, values in joined),
-        frozenset(str(values.get("export")) for _, values in joined),
+        frozenset(used_policies(joined, "import")),
+        frozenset(used_policies(joined, "export")),
         frozenset(number for _, values in joined if isinstance(number := values.get("remote_asn"), int)),
         any("evpn" in str(each.families) for each in sessions.stated.values()),
         frozenset(each for port in sessions.near.values() for each in statement.chain(port)),
