@@ -13,7 +13,7 @@ from fabricc.back.nos.route_blocks import accepts_by_default, tags_of
 from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.facts.paths import first_key, outer_key, split_list_path
-from fabricc.facts.statement import Statement, Tier, session_path
+from fabricc.facts.statement import Statement, Tier, session_path, used_policies
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.duplicates import distinguishers
@@ -105,10 +105,9 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         elif (of_role := qos_defaults.seed_of_role(path, value)) is not None and lossless_ports(statement):
             seed = seed or (path, of_role)
     named = (service_defaults.server_of_fabric(text) for _, _, text in statement.device.unknown)
-    whole = bool(services or statement.fars)  # a part of a file shows no others
-    services += {found[0] for found in named if found and whole}
+    services += {found[0] for found in named if found and (services or statement.fars)}
     part = service_defaults.is_part_of_switch(statement.rest)
-    services = [*SERVICES] if part else services
+    services = services or ([*SERVICES] if part else [])
     beside = [path for path in statement.rest if path.startswith((*BESIDE, NAMES))]
     outer, loops = [], ""
     limits: list[tuple[int, str]] = []
@@ -202,10 +201,11 @@ def _lone_ends(statement: Statement) -> tuple[tuple[str, str], ...]:
 
 
 def _outer_session(statement: Statement, key: Key, values: Mapping[str, Value]) -> OuterSession:
-    bare = tuple(way for way in ("import", "export") if not has_policy(values, way))
+    ways = ("import", "export") if "ipv" in str(values.get("families", "ipv4")) else ()
+    bare = tuple(way for way in ways if not has_policy(values, way))
     imports, neighbor = str(values.get("import", "")), key[1]
     block = neighbor.rpartition(":" if ":" in neighbor else ".")[0]
-    kind = str(values.get("group") or values.get("remote_asn", ""))
+    kind = str(values.get("group") or values.get("remote_asn", "port" if not is_address(neighbor) else ""))
     kinds = frozenset((kind, f"{block} {imports} {bare}"))
     opened = open_policies(statement, values, "import"), open_policies(statement, values, "export")
     return OuterSession(key, imports, bare, kinds, grouped="group" in values, opened=opened)
@@ -456,7 +456,7 @@ def _metric_conditions(statement: Statement, sessions: Sessions) -> tuple[tuple[
         if (match := _METRIC.search(str(value))) and str(value).startswith("permit")
     }
     joined = sessions_to_switches(statement, sessions) if texts else ()
-    used = {str(values.get(way)) for _, values in joined for way in ("import", "export")}
+    used = used_policies(joined, "import", "export")
     return tuple((path, wanted) for path, wanted in texts.items() if first_key(path) in used)
 
 
