@@ -126,10 +126,12 @@ def _early_drops(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
 def _misplaced_marking(statement: Statement, port: str, queue: int, marked: str) -> str:
     """Return the fact at fault where another queue than that of PFC marks: its marking, or the map of a class.
 
-    The map is at fault if no class leads to the queue that marks, and PFC if RDMA is in that queue.
+    The map is at fault if no class leads to the queue that marks, and PFC if RDMA is there, or a point of its number.
     """
-    other, rdma = first_key(marked), traffic_classes.classes_of(statement).get(RDMA_DSCP)
-    if rdma is not None and other in map(str, traffic_classes.queues_of(statement, {RDMA_DSCP: rdma})):
+    other, points = first_key(marked), traffic_classes.classes_of(statement)
+    own = int(other) if is_number(other) and points.get(int(other)) != points.get(0) else RDMA_DSCP
+    rdma = {dscp: points[dscp] for dscp in (RDMA_DSCP, own) if dscp in points}
+    if other in map(str, traffic_classes.queues_of(statement, rdma)):
         return f"{PORT}{port}]/pfc"
     maps = {
         path: value

@@ -121,15 +121,17 @@ def _moved_rdma(statement: Statement, _: Sessions) -> Iterator[Finding]:
     lossless = {each for found in traffic_classes.lossless_ports(statement).values() for each in found}
     groups = {traffic_classes.priority_group(statement, each) for each in lossless}
     own = mapped.get(RDMA_DSCP)
+    places = {dscp: statement.lines.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in mapped}
+    inside = {dscp for dscp, each in mapped.items() if traffic_classes.group_of(statement, each) in groups}
+    whole = {
+        None,
+        *(places[dscp] for dscp in mapped.keys() - inside - {RDMA_DSCP}),
+    }  # defaults, or of a profile
     if (
         own is None
         or RDMA_DSCP >> 3 not in lossless
-        or traffic_classes.group_of(statement, own) in groups
-        or any(
-            traffic_classes.group_of(statement, each) in groups
-            for dscp, each in mapped.items()
-            if f"qos/dscp[{dscp}]/traffic_class" in statement.lines  # others are defaults
-        )
+        or RDMA_DSCP in inside
+        or any(places[dscp] not in whole for dscp in inside)
     ):
         return
     path = f"qos/dscp[{RDMA_DSCP}]/traffic_class"
