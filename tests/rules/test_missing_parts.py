@@ -330,7 +330,6 @@ PAIRS = {
     "no VNI of the VRF": ("vrf RED evpn vni 4001\n", "vrf RED table auto\n", "tunnel none of VRF RED"),
     "no gateway": ("interface vlan10 ip vrr .*\n", "", "gateway none of VLAN 10"),
     "another MAC of a gateway": ("5e:00:01:01", "5e:00:01:02", "gateway MAC 00:00:5e:00:01:02"),
-    "no source": ("nve vxlan source .*\n", "", "has VNIs and no source of VXLAN"),
     "no VRF of a gateway": ("interface vlan10 ip vrf RED\n", "", "VLAN 10 has a VNI and is in the default VRF"),
     "no AS path": (
         "(vrf default router bgp neighbor swp1) remote-as external\n",
@@ -350,6 +349,31 @@ PAIRS = {
     "a community that all know": (
         "evpn enable on\n", r"\g<0>service snmp-server readonly-community public access any\n",
         "answers SNMP with the community public",
+    ),
+    "management in the fabric": (
+        "eth0 ip address .*\n.*eth0 ip vrf mgmt\n", "eth0 type eth\n", "and the management network",
+    ),
+    "SSH in the fabric": (
+        "lo ip.*\n", r"\g<0>system ssh-server vrf default\n", "SSH answers in the VRF of the fabric",
+    ),
+    "a filter of VXLAN": (
+        "lo ip.*\n",
+        r"\g<0>interface swp1 acl DROP inbound\nacl DROP type ipv4\nacl DROP rule 10 action deny\n"
+        r"acl DROP rule 10 match ip udp dest-port 4789\nacl DROP rule 20 action permit\n",
+        "of the filter DROP drops VXLAN",
+    ),
+    "a small pool of RoCE": (
+        "lo ip.*\n", r"\g<0>qos roce\nqos traffic-pool roce-lossless memory-percent 5\n", "traffic has 5 % of the",
+    ),
+    "a code point out of RoCE": (
+        "lo ip.*\n", r"\g<0>qos roce\nqos mapping default-global dscp 26 switch-priority 0\n", "DSCP 26, RDMA's",
+    ),
+    "a misspelled family": (
+        "lo ip.*\n", r"\g<0>vrf default router bgp address-family ipv4-unicst enable on\n", "ipv4-unicst has no effect",
+    ),
+    "a peer of any AS": (
+        "(vrf default router bgp neighbor) swp1 remote-as external\n", r"\g<0>\1 203.0.113.9 remote-as external\n",
+        "on its session with 203.0.113.9",
     ),
     "a loopback of a port": ("lo ip address .*\n", "lo ip address 10.0.0.0/32\n", "the address of swp1"),
 }  # fmt: skip
