@@ -240,7 +240,8 @@ def _state_misplaced(reading: Reading, file: str, text: str) -> None:
                 reading.put(f"unread[line {end}]", why, file, end)
             return
         before = next((at for at in above if lines[at - 1].strip(" !")), 0)
-        if lines[line - 1][:1].isalpha() and before and before not in unknown:
+        indented = before and lines[before - 1][:1] == " "  # it does not open a block
+        if lines[line - 1][:1].isalpha() and before and (indented or before not in unknown):
             blocks = (
                 each for each in _BLOCKS[1:] if is_read_in(_router_reader(MULTIPATH_LIMIT), each, unread)
             )
