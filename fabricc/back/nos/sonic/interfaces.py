@@ -236,7 +236,8 @@ def finish(document: Document) -> None:
     require_fields(document, _STATED)
     demand_row(document, "MGMT_PORT", "eth0")
     demand_row(document, "MGMT_VRF_CONFIG", "vrf_global")
-    for key, row in rows_of(document, "MGMT_INTERFACE").items():
+    managed = rows_of(document, "MGMT_INTERFACE")
+    for key, row in sorted(managed.items(), key=lambda item: ":" in item[0]):  # IPv4 before IPv6
         interface, _, address = key.partition("|")
         if interface != "eth0" or not address:
             report_strange(document, row.line, f"MGMT_INTERFACE|{key}")
