@@ -86,25 +86,24 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
 
 
 def unlinked_fabric(devices: Mapping[str, Device], links: tuple[Link, ...]) -> dict[str, int]:
-    """Return the switches of one fabric in a folder without any known link -> how many bare ports have sessions.
+    """Return the switches of one fabric whose sessions over bare ports have no known link -> how many such ports.
 
-    Their addresses are in another file. Files of one switch, such as those of several releases, have its name.
+    Files of one switch, such as those of several releases or variants, have its name or its router identifier.
     """
-    if links:
-        return {}
-    names, bare = {}, {}
+    ends = {(end.device, end.port) for link in links for end in (link.a, link.b)}
+    names, bare, identifiers = {}, {}, set()
     for name, device in devices.items():
-        if states_addresses_in_one_file(device.system):
-            continue
-        ports = {
-            split_list_path(path, "bgp/neighbor")[0]
-            for path in device.reading.facts
-            if path.startswith(_SESSION)
-        }
-        bare[name] = sum(not is_address(port) for port in ports)
-        if bare[name] >= _SEVERAL:
-            names[name] = device.reading.facts.get("system/hostname", name)
-    return {name: bare[name] for name in names} if len({*names.values()}) == len(names) else {}
+        facts = device.reading.facts
+        stated = {split_list_path(path, "bgp/neighbor")[0] for path in facts if path.startswith(_SESSION)}
+        ports = [port for port in stated if not is_address(port)]
+        if any((name, port) in ends for port in ports):
+            return {}
+        if len(ports) >= _SEVERAL:
+            bare[name], names[name] = len(ports), facts.get("system/hostname", name)
+            one_file = states_addresses_in_one_file(device.system)
+            identifiers.add(facts.get("bgp/router_id", "") if one_file else name)
+    several = len({*names.values()}) == len(names) and len(identifiers) >= max(len(names) - 1, _SEVERAL)
+    return bare if several else {}
 
 
 _SESSION, _SEVERAL = "bgp/neighbor[", 2

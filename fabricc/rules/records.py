@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos import evpn_defaults
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import PORT, SECONDARY
@@ -16,7 +17,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.sessions import sessions_to_switches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import LinkPeer, Statement, Tier
@@ -147,6 +148,27 @@ class OuterSession(NamedTuple):
     alike: bool = False
     grouped: bool = False
     opened: tuple[str, str] = ("", "")
+
+
+def sent_targets(summary: Summary, vrf: Vrf) -> frozenset[str]:
+    """Return the route targets that a VRF exports; a derived one has the lower half of the AS number (FRR)."""
+    derived = evpn_defaults.derives_targets(summary.system) and summary.asn and vrf.vni
+    return vrf.exports or frozenset({f"{summary.asn & 0xFFFF}:{vrf.vni}"} if derived and summary.asn else ())
+
+
+def missed_targets(summary: Summary, vrf: Vrf, exported: Collection[str], *, stated: bool) -> str:
+    """Return what keeps a VRF from the routes of others with its name, of which one has `stated` both directions.
+
+    A derived import takes the VNI of every AS.
+    """
+    derived = evpn_defaults.derives_targets(summary.system)
+    if (stated or not derived) and bool(vrf.exports) != bool(vrf.imports):
+        return "exports no route target" if vrf.imports else "imports no route target"
+    if vrf.imports:
+        lost = evpn_defaults.takes_none(vrf.imports, exported)
+        return f"imports {min(vrf.imports)} alone, which none exports" if lost else ""
+    lost = derived and bool(vrf.vni) and evpn_defaults.takes_none({f"ANY:{vrf.vni}"}, exported)
+    return "imports no route target" if lost else ""
 
 
 class Attached(NamedTuple):

@@ -25,7 +25,7 @@ from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.proof.invariants.segments import LEAK, find_vrf_of_route
 from fabricc.rules.findings import line_of
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses
-from fabricc.rules.records import Overlay, OverlayFault, Vrf
+from fabricc.rules.records import Overlay, OverlayFault, Vrf, missed_targets, sent_targets
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, Switches
 from fabricc.rules.segments import joined_switches, read_targets
 from fabricc.rules.sessions import Sessions, is_address
@@ -360,14 +360,12 @@ def _compare_vrfs(fabric: Switches) -> Iterator[Report]:
                 holders["route target", target].setdefault(vrf.name, name)
             holders["VNI", vrf.vni].setdefault(vrf.name, name)
         spread = Counter(vrf.name for _, vrf in every)
-        exported = frozenset[str]().union(*(vrf.exports for _, vrf in every))
+        whole = {vrf.name for _, vrf in every if vrf.exports and vrf.imports}
+        exported = {target for name, vrf in every for target in sent_targets(fabric.summaries[name], vrf)}
         for name, vrf in every:
             yield from _compare_vrf(fabric, holders, name, vrf)
-            stated = bool(vrf.imports and vrf.exports) and all(":" in each for each in vrf.imports)
-            lost = stated and vrf.imports.isdisjoint(exported)
-            if spread[vrf.name] > 1 and (lost or bool(vrf.exports) != bool(vrf.imports)):
-                what = "exports no route target" if vrf.imports else "imports no route target"
-                what = f"imports {min(vrf.imports)} alone, which none exports" if lost else what
+            what = missed_targets(fabric.summaries[name], vrf, exported, stated=vrf.name in whole)
+            if what and spread[vrf.name] > 1:
                 others = plural(spread[vrf.name] - 1, "other switch")
                 message = f"VRF {vrf.name} {what}: its hosts do not reach those on {others}"
                 path = f"evpn/vrf[{vrf.name}]/route_target"

@@ -344,7 +344,7 @@ PAIRS = {
     "other targets": (
         "vrf RED evpn.*\n",
         r"\g<0>vrf RED router bgp enable on\nvrf RED router bgp route-import from-evpn route-target 65000:9\n",
-        "VRF RED exports no route target",
+        "VRF RED imports 65000:9 alone",
     ),
     "a community that all know": (
         "evpn enable on\n", r"\g<0>service snmp-server readonly-community public access any\n",

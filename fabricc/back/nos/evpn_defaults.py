@@ -227,6 +227,20 @@ def disabled_tunnel_copies(facts: Collection[str]) -> Mapping[str, str]:
     return {"evpn/outer_dscp": _NO_COPY, "evpn/ecn": _NO_COPY} if _NO_COPY in facts else {}
 
 
+def derives_targets(system: str) -> bool:
+    """Return whether a VRF without route targets in one direction has one of AS and VNI there, as in FRR."""
+    return system in ("frr", "cumulus", "sonic")
+
+
+def takes_none(wanted: Collection[str], sent: Collection[str]) -> bool:
+    """Return whether a VRF that imports route targets imports none of some; NVUE writes `ANY` for every AS."""
+    numbers = {each.rpartition(":")[2] for each in sent}
+    return bool(wanted) and all(
+        ":" in each and (each[4:] not in numbers if each.startswith("ANY:") else each not in sent)
+        for each in wanted
+    )
+
+
 def drops_unimported_targets(system: str, facts: Mapping[str, object]) -> bool:
     """Return whether a switch drops EVPN routes whose route targets none of its VRFs imports.
 

@@ -114,7 +114,7 @@ PROCESS: tuple[Row, ...] = (
 
 _OF_VRF = {"rd": "distinguisher", "route-import": "import", "route-export": "export"}
 """Statements of BGP in a VRF -> leaves of its facts."""
-_TARGET = re.compile(r"[\d.]+:\d+")
+_TARGET = re.compile(r"(?:ANY|[\d.]+):\d+")
 
 
 def finish(document: Document, process: Scope, prefix: str) -> None:
