@@ -144,18 +144,25 @@ def _faults_of_peer_link(statement: Statement, local: str) -> Iterator[Finding]:
 def _compare_pairs(fabric: Switches) -> Iterator[Report]:
     """Report settings that differ on the two switches of a pair, and those that two pairs share."""
     yield from _shared_by_pairs(fabric)
-    managed = {each.pair.management: name for name, each in fabric.summaries.items() if each.pair}
+    managed = {
+        each.pair.backup: [*fabric.owners(each.pair.backup)]
+        for each in fabric.summaries.values()
+        if each.pair
+    }
+    for name, each in fabric.summaries.items():
+        if each.pair and each.pair.management in managed:
+            managed[each.pair.management] = [name]
     managed.pop("", None)
     for name, summary in fabric.summaries.items():
         owners = [each for each in fabric.owners(summary.pair.peer) if each != name] if summary.pair else []
-        other_end = managed.get(summary.pair.backup, name) if summary.pair and not owners else name
-        owners += [other_end] if other_end != name else []
+        if summary.pair and not owners:
+            owners = [each for each in managed.get(summary.pair.backup, ()) if each != name]
         linked = [each for each in owners if each in fabric.linked(name)]
         owners = linked or owners
         far = fabric.summaries.get(owners[0]) if len(owners) == 1 else None
         if summary.pair is None or far is None or far.pair is None:
             continue
-        mutual = [*fabric.owners(far.pair.peer)] == [name] or managed.get(far.pair.backup) == name
+        mutual = [name] in ([*fabric.owners(far.pair.peer)], managed.get(far.pair.backup))
         if not linked and not mutual:
             continue
         mine, its, other = summary.pair, far.pair, owners[0]
@@ -181,7 +188,7 @@ def _compare_pairs(fabric: Switches) -> Iterator[Report]:
                 faults.append((f"no LACP on bundle {number}, and {other} has it", (static,), True))
             if vlans != its.bundles[number][0]:
                 words = f"VLANs {vlans or 'all'} on bundle {number}, and {other} {its.bundles[number][0] or 'all'}"
-                faults.append((words, (f"{start}vlans", f"{start}mlag"), True))
+                faults.append((words, (f"{start}vlans", f"{start}access_vlan", f"{start}mlag"), True))
         for words, paths, differs in faults:
             if differs:
                 message, remedy = (
