@@ -191,8 +191,10 @@ def states_source(system: str, file: str) -> bool:
     """Return whether a file with VNIs names the source of VXLAN too.
 
     Files of FRR's daemons alone do not, and routing instances of Junos have sources of their own. NVUE takes the first
-    address of the loopback (its object model: "If 'auto' ... This is the default").
+    address of the loopback (its object model: "If 'auto' ... This is the default"), ifupdown2 takes none.
     """
+    if system == "cumulus":
+        return file == "interfaces"
     return system in ("eos", "nxos", "sonic") and not file.endswith("frr.conf")
 
 

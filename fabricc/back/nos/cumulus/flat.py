@@ -24,7 +24,7 @@ from fabricc.base.numbers import is_number, natural_key
 from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from fabricc.fabric.facts import Reading, Value
 
@@ -177,6 +177,24 @@ def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None
             for ports in bridges if len(bridges) == 1 else ():
                 why = f"{name}, which has a VLAN, is not among them"
                 document.put("unread[bridge-ports]", why, min(at for _, at in ports.values()))
+    if len(bridges) == 1 and "glob" not in joined:
+        _state_bridge(document, interfaces, bridges[0].keys())
+
+
+def _state_bridge(document: Document, interfaces: Mapping[str, Scope], joined: Collection[Value]) -> None:
+    """State what has no effect for the only bridge: its VLANs, gateways of others, and the link of a pair beside it."""
+    name, bridge = next((name, each) for name, each in interfaces.items() if each.table("ports"))
+    vids = {vid for key in bridge.table("vids") for vid in expand_members(str(key))}
+    if vids and bridge.values.get("vlan aware", ("",))[0] in ("no", "off"):
+        document.put("unread[bridge-vids]", f"{name} is not aware of VLANs", bridge.values["vlan aware"][1])
+    for upper, each in interfaces.items():
+        tag, below = (str(each.values.get(key, ("",))[0]) for key in ("vlan_tag", "setting[vlan-raw-device]"))
+        if vids and tag and below == name and tag not in vids:
+            at = max(at for _, at in bridge.table("vids").values())
+            document.put(f"unread[iface {upper}]", f"bridge-vids of {name} lacks its VLAN", at)
+        link = upper.partition(".")[0] if "mlag/peer" in each.values else ""
+        if link in interfaces and link not in joined:
+            document.put(f"unread[iface {link}]", f"{name} has no port to the other of the pair", each.line)
 
 
 _SOURCES = {"source", "vxlan/source_mlag"}
@@ -220,7 +238,7 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         document.put_set(paths["members"], {key: stored for key, stored in found.items() if key != "glob"})
         for member, (_, line) in found.items() if table == "slaves" else ():
             document.put(port_paths(member)["bundle"], name, line)
-            document.put(port_paths(member)["bundle_mode"], values.get("bond mode", ("active", 0))[0], line)
+            document.put(port_paths(member)["bundle_mode"], *values.get("bond mode", ("active", line)))
     if (
         "access_vlan" in values
         or "native_vlan" in values

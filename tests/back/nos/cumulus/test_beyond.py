@@ -376,6 +376,25 @@ def test_tunnels_of_text_files() -> None:
     assert reading.facts["evpn/segment[vni9]/learns_from_tunnels"] == "true"
 
 
+_GATEWAY = "auto vlan8\niface vlan8\n    vlan-id 8\n    vlan-raw-device br0\n\n"
+_PEER = "auto peerlink\niface peerlink\n    bond-slaves swp9\n\nauto peerlink.4094\niface peerlink.4094\n"
+
+
+def test_the_bridge_of_text_files_has_the_vlans_of_gateways_and_the_link_of_the_pair() -> None:
+    bridge = _BRIDGE.format("br0").replace("yes\n", "no\n    bridge-vids 9\n")
+    text = f"{bridge}{_GATEWAY}{_PEER}    clagd-peer-ip linklocal\n"
+    lines = CUMULUS.read({"interfaces": text}).lines
+    assert lines["unread[bridge-vids]"] == ("interfaces", 4)
+    assert lines["unread[iface vlan8]"] == ("interfaces", 5)
+    assert lines["unread[iface peerlink]"] == ("interfaces", 17)
+    sound = (
+        text.replace("aware no", "aware yes")
+        .replace("vids 9", "vids 8-9")
+        .replace("swp1\n", "swp1 peerlink\n")
+    )
+    assert not any(path.startswith("unread[") for path in CUMULUS.read({"interfaces": sound}).facts)
+
+
 @pytest.mark.parametrize(
     ("file", "text", "word"),
     [
