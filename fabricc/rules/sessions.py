@@ -330,18 +330,17 @@ def external_sessions(statement: Statement) -> list[tuple[Key, Mapping[str, Valu
 def sessions_to_switches(statement: Statement, sessions: Sessions) -> list[tuple[Key, Mapping[str, Value]]]:
     """Return the sessions over links to other switches that are known, also those within an AS.
 
-    Where no link of a switch is known, its sessions over ports without an address count, of which a fabric's switch has
+    Where no link of its sessions is known, those over ports without an address count, of which a fabric's switch has
     several, and those with one AS over several ports with a subnet of two: the files of the upper switches are
     elsewhere. Sessions over parts of a port lead to routers beside the fabric.
     """
 
     def find(one: Statement) -> list[tuple[Key, Mapping[str, Value]]]:
         every = list(open_sessions(one))
-        if not one.fars:
-            bare = [
-                (key, values) for key, values in every if not is_address(key[1]) and _BARE.fullmatch(key[1])
-            ]
-            return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)
+        if not any(sessions.near.get(key) in one.fars for key, _ in every):
+            bare = [each for each in every if not is_address(each[0][1]) and _BARE.fullmatch(each[0][1])]
+            if len(bare) > 1 or not one.fars:
+                return bare if len(bare) > 1 else _sessions_with_one_number(one, sessions, every)
         return [
             (key, values)
             for key, values in every
