@@ -201,7 +201,7 @@ def _path_limits(statement: Statement) -> dict[str, int]:
         place = statement.lines.get("bgp/maximum_paths")
         inner = {statement.lines.get(f"bgp/family[{family}]/maximum_paths") for family in limits}
         others = limits if place and place in inner else _FAMILIES  # the number is that of a family
-        alone = looped or not statement.fars
+        alone = looped or not (statement.fars or "unnumbered" in statement.port_leaves)
         limits = dict.fromkeys(others, int(stated) if alone else _COUNTED) | limits
     return limits
 
