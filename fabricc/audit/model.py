@@ -88,7 +88,7 @@ def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
 def unlinked_fabric(devices: Mapping[str, Device], links: tuple[Link, ...]) -> dict[str, int]:
     """Return the switches of one fabric whose sessions over bare ports have no known link -> how many such ports.
 
-    Files of one switch, such as those of several releases or variants, have its name or its router identifier.
+    Files of one switch, such as those of several releases or variants, have its name or its loopback.
     """
     ends = {(end.device, end.port) for link in links for end in (link.a, link.b)}
     names, bare, identifiers = {}, {}, set()
@@ -101,7 +101,8 @@ def unlinked_fabric(devices: Mapping[str, Device], links: tuple[Link, ...]) -> d
         if len(ports) >= _SEVERAL:
             bare[name], names[name] = len(ports), facts.get("system/hostname", name)
             one_file = states_addresses_in_one_file(device.system)
-            identifiers.add(facts.get("bgp/router_id", "") if one_file else name)
+            own = facts.get("loopback/ipv4", facts.get("bgp/router_id", ""))
+            identifiers.add(own if one_file else name)
     several = len({*names.values()}) == len(names) and len(identifiers) >= max(len(names) - 1, _SEVERAL)
     return bare if several else {}
 

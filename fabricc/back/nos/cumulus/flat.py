@@ -175,8 +175,8 @@ def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None
             line = each.values["access_vlan"][1]
             document.put(f"unread[iface {name}]", "no bridge has it among its ports", line)
             for ports in bridges if len(bridges) == 1 else ():
-                why = f"{name}, which has a VLAN, is not among them"
-                document.put("unread[bridge-ports]", why, min(at for _, at in ports.values()))
+                _, at = min((str(key)[:3] != name[:3], at) for key, (_, at) in ports.items())
+                document.put("unread[bridge-ports]", f"{name}, which has a VLAN, is not among them", at)
     if len(bridges) == 1 and "glob" not in joined:
         _state_bridge(document, interfaces, bridges[0].keys())
 
