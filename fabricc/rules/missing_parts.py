@@ -117,9 +117,6 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
         yield finding_at(TUNNEL, device, paths, message, "segment parts", Severity.WARNING, remedy)
 
 
-_ADDRESSES = ("ipv4", "ipv6")
-
-
 def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report VRFs with a VNI that do not route, and gateways with a VNI that are in no VRF where others are."""
     device = statement.device
@@ -147,15 +144,6 @@ def _incomplete_vrfs(statement: Statement, _: Sessions) -> Iterator[Finding]:
             own = statement.ports.get(port, {})
             if "ipv4" in own and "vrf" not in own:
                 bare[vlan] = f"{PORT}{port}]/ipv4"
-    for vlan, each in segments.items():
-        addressed = any(port in statement.addresses for port in (f"vlan{vlan}", f"Vlan{vlan}", f"irb.{vlan}"))
-        if {"vrf", "vni"} <= each.keys() and each.keys().isdisjoint(_ADDRESSES) and not addressed:
-            message = (
-                f"{statement.name}: the gateway of VLAN {vlan} is in VRF {each['vrf']} and has no address"
-            )
-            remedy = "Give the VLAN interface the address of the gateway, or remove it."
-            path = f"{SEGMENT}{vlan}]/vrf"
-            yield finding_at(TUNNEL, device, path, message, "gateway address", Severity.WARNING, remedy)
     if bare and routed:
         message = (
             f"{statement.name}: the gateway of VLAN {join_words([*bare], 2)} has a VNI and is in the default VRF, "

@@ -99,7 +99,6 @@ CASES = {
     "no VNI of a VRF": (r"\n   vxlan vrf .*", "", "route-target export evpn 50:50"),
     "no routing in a VRF": (r"\nip routing vrf RED", "", "vrf instance RED"),
     "no VXLAN interface": (r"interface Vxlan1\n(?:   .*\n)*", "", "route-target both 10:10"),
-    "a gateway without an address": (r"\n   ip address virtual .*", "", "vrf RED"),
     "no VLAN": (r"vlan 10\n.*\n", "", "vxlan vlan 10 vni 10010"),
     "a suspended VLAN": (r"name TENANT", "state suspend", "state suspend"),
     "a gateway in the default VRF": (r"\n   vrf RED", "", "ip address virtual 10.10.10.1/24"),

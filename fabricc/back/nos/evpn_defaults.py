@@ -131,6 +131,9 @@ def unmet_parts(
         if targets and not any("mpls" in f"{path} {value}" for path, value in facts.items()):
             yield targets[0], "it has EVPN instances and no VXLAN interface"
         return
+    if system == "frr":
+        yield from _unmet_bridge(facts)
+        return
     segments = {str(vni) for path, vni in facts.items() if _SEGMENT.fullmatch(path)}
     tunnels = [port for port in ports if port.startswith("nve")] or [
         path for path in _TUNNEL_SOURCES if path in facts
@@ -144,6 +147,25 @@ def unmet_parts(
     if ports.get(tunnels[0], {}).get("enabled") == "false":
         yield tunnels[0], "its VXLAN interface is shut"
     yield from _unmet_segments(facts, segments)
+
+
+def _unmet_bridge(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield what VNIs of a Linux switch lack, where its file of interfaces has any (FRR user guide, "EVPN").
+
+    VNIs and ports meet in one bridge, and a VNI that FRR announces is one of an interface.
+    """
+    segments = [path for path in facts if _SEGMENT.fullmatch(path)]
+    if not segments or not any(path.startswith("structure/vni[") for path in facts):
+        return
+    if "structure/bridge/ports" not in facts:
+        yield segments[0], "no bridge joins its VNIs and its ports"
+    if "evpn/source" not in facts:
+        yield segments[0], "its VXLAN interfaces have no local address"
+    for match in filter(None, map(_ORPHAN.fullmatch, facts)):
+        yield match[0], f"no VXLAN interface in a VLAN has the VNI {match[1]}"
+    for match in filter(None, map(_ROUTED.fullmatch, facts)):
+        if f"structure/vrf[{match[1]}]/table" not in facts:
+            yield match[0], f"no device is the VRF {match[1]}"
 
 
 def _unmet_segments(facts: Mapping[str, object], segments: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -160,6 +182,7 @@ def _unmet_segments(facts: Mapping[str, object], segments: Collection[str]) -> I
 
 _TARGET = re.compile(r"evpn/(?:segment|vrf)\[.+\]/route_target")
 _SEGMENT = re.compile(r"evpn/segment\[.+\]/vni")
+_ROUTED = re.compile(r"evpn/vrf\[(.+)\]/vni")
 _ORPHAN = re.compile(r"evpn/vni\[(.+)\]/distinguisher")
 
 

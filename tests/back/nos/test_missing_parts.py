@@ -66,3 +66,18 @@ def test_a_vlan_with_a_vni_needs_all_parts_of_its_tunnels(lost: str) -> None:
     assert [*unmet_parts("nxos", SEGMENT, NVE, carries=True)] == []
     assert len([*unmet_parts("nxos", facts, NVE, carries=True)]) == (lost[0] == "v")
     assert [*unmet_parts("nxos", SEGMENT, {"nve1": {"enabled": "false"}}, carries=True)] != []
+
+
+LINUX = {
+    "evpn/segment[10]/vni": 5010, "evpn/vrf[RED]/vni": 5050, "evpn/source": "10.0.0.1", "structure/vni[5010]/mtu": 9000,
+    "structure/bridge/ports": "swp1 vni5010", "structure/vrf[RED]/table": 1001,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lost", ["evpn/source", "structure/bridge/ports", "structure/vrf[RED]/table"])
+def test_tunnels_of_linux_need_a_bridge_an_address_and_a_vrf(lost: str) -> None:
+    facts = {path: value for path, value in LINUX.items() if path != lost}
+    assert [*unmet_parts("frr", LINUX, {}, carries=True)] == []
+    assert len([*unmet_parts("frr", facts, {}, carries=True)]) == 1
+    orphan = {**LINUX, "evpn/vni[5011]/distinguisher": "10.0.0.1:5011"}
+    assert len([*unmet_parts("frr", orphan, {}, carries=True)]) == 1

@@ -53,6 +53,7 @@ ROOMS = {
     "buffers": "sonic",
     "reclaim": "sonic",
     "odd_rows": "sonic",
+    "odd_buffers": "sonic",
     "foreign/port_qos": "cumulus",
     "foreign/idle": "cumulus",
 }
