@@ -53,7 +53,8 @@ _SHUTDOWN = "65535:0"
 
 def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that a system which requires policies exchanges nothing over sessions without one (RFC 8212)."""
-    settings = statement.facts_below(route_blocks.MISSING_POLICY)
+    required = (statement.facts_below(start) for start in route_blocks.MISSING_POLICY)
+    settings = [path for found in required for path, value in found.items() if value != "accept"]
     always = statement.rest.get(_REQUIRED) == "true"
     if not always and not settings and not any("missing-policy" in each for each in statement.session_leaves):
         return
@@ -64,6 +65,7 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             for key, values in external_sessions(statement)
             if values.get("families", "")
             and not has_policy(values, direction)
+            and (not general or "ipv" in str(values["families"]) or "address-family all" in general)
             and (always or general or route_blocks.requires_policy(values, direction))
         ]
         if bare:

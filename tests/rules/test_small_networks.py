@@ -818,3 +818,17 @@ def test_a_port_that_is_passive_for_an_igp_leads_to_a_switch_without_it() -> Non
     area = "   ip ospf area 0.0.0.0\n   ip ospf network point-to-point\n"
     texts["right"] = texts["right"].replace(area, "")
     assert not [message for message in audit_texts(texts).values() if "OSPF" in message]
+
+
+@pytest.mark.parametrize(("family", "found"), [("inet unicast", True), ("evpn signaling", False)])
+def test_a_switch_of_junos_that_rejects_without_a_policy_is_found(family: str, found: bool) -> None:
+    session = (
+        "routing-options {\n    autonomous-system 65001;\n}\nprotocols {\n    bgp {\n        group U {\n"
+        "            type external;\n            peer-as 65002;\n"
+        f"            family {family};\n            neighbor 10.0.0.1;\n        }}\n"
+        "        defaults {\n            ebgp {\n                no-policy {\n                    receive reject;\n"
+        "                }\n            }\n        }\n    }\n}\n"
+    )
+    texts = {f"tor{number}": LINK.format(number=number) for number in range(2)}
+    texts["tor0"] += session
+    assert (("FAB9664", "receive reject;") in audit_texts(texts, "junos")) is found

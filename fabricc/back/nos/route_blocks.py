@@ -219,20 +219,20 @@ _TARGET = "target:"
 
 _MISSING = re.compile(
     r"(?:bgp/)?setting\[(?:bgp )?missing-policy (?:.* )?direction (in|out) action (deny|deny-in-out)\]"
+    r"|bgp/setting\[defaults ebgp no-policy (receive|advertise)\]"
 )
-_DIRECTIONS = {"import": "in", "export": "out"}
-MISSING_POLICY = "bgp/setting[bgp missing-policy "
-"""What the facts begin with by which sessions of EOS without a policy exchange nothing."""
+_DIRECTIONS = {"import": ("in", "receive"), "export": ("out", "advertise")}
+MISSING_POLICY = ("bgp/setting[bgp missing-policy ", "bgp/setting[defaults ebgp no-policy ")
+"""What the facts begin with by which sessions of EOS and Junos without a policy exchange nothing."""
 
 
 def requires_policy(paths: Iterable[str], direction: str) -> str:
-    """Return the fact by which sessions without a policy in a direction exchange nothing there, "" for none (EOS)."""
-    found = (
-        (path, match) for path in paths if "missing-policy" in path and (match := _MISSING.fullmatch(path))
-    )
-    return next(
-        (path for path, match in found if match[1] == _DIRECTIONS[direction] or "-in-" in match[2]), ""
-    )
+    """Return the fact by which sessions without a policy in a direction exchange nothing there, "" for none."""
+    for path in paths:
+        match = _MISSING.fullmatch(path) if "-policy " in path else None
+        if match and ((match[1] or match[3]) in _DIRECTIONS[direction] or "-in-" in (match[2] or "")):
+            return path
+    return ""
 
 
 _MARTIANS = re.compile(r"routing/setting\[martians (\S+)\]")
