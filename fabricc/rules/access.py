@@ -148,7 +148,10 @@ def _unsafe_finding(statement: Statement, path: str, message: str, group: str, r
 def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
     path = "management/isolated"
-    if _is_joined(statement) and statement.rest.get(path) == "false":
+    inner = str(statement.rest.get("management/address", "")).startswith(
+        "169.254."
+    )  # a virtual switch's engine
+    if _is_joined(statement) and statement.rest.get(path) == "false" and not inner:
         message = (
             f"{statement.name} routes between the fabric and the management network: any host reaches it"
         )
