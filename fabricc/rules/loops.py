@@ -125,26 +125,23 @@ def _leads_down(statement: Statement, sessions: Sessions, key: Key) -> bool:
 
 
 def _tor_loops(fabric: Switches) -> Iterator[Report]:
-    """Report ToRs that accept their own AS number, which no other ToR has, and such switches without a tier.
+    """Report ToRs that accept their own AS number, which no other switch has, and such switches without a tier.
 
     One without a tier has no session with an address of an unknown device, through which its own routes may come by
     intention.
     """
-    numbers = Counter(summary.asn for summary in fabric.summaries.values() if summary.tier is Tier.TOR)
-    every = Counter(summary.asn for summary in fabric.summaries.values())
+    numbers = Counter(summary.asn for summary in fabric.summaries.values())
     for name, summary in fabric.summaries.items():
         placed = summary.tier is Tier.TOR
-        among = numbers if placed and len(numbers) > 1 else every
         if (
             (placed or (summary.tier is Tier.OTHER and not fabric.planned and not _has_outside(summary)))
             and summary.loops
             and summary.asn is not None
-            and among[summary.asn] == 1
-            and len(among) > 1
+            and numbers[summary.asn] == 1
+            and len(numbers) > 1
         ):
-            who = "ToR" if placed else "switch"
             message = (
-                f"{name} accepts routes with AS {summary.asn} in the path, which no other {who} has: a loop"
+                f"{name} accepts routes with AS {summary.asn} in the path, which no other switch has: a loop"
             )
             remedy = "Remove it; only switches that share an AS number need it."
             yield Report(LOOPS, name, (summary.loops,), message, "own AS accepted", Severity.WARNING, remedy)

@@ -115,7 +115,7 @@ IN_BARE_FABRICS = {
     "a password": ("leaf1", " neighbor ISL password lab\n", "", "", "demands a password"),
     "TTL security": ("spine1", " neighbor ISL ttl-security hops 1\n", "", "", "demands TTL security"),
     "no capabilities": ("leaf1", " neighbor ISL dont-capability-negotiate\n", "", "", "offers no capabilities"),
-    "own AS": ("leaf1", "", "  neighbor ISL allowas-in 3\n", "", "which no other ToR has: a loop"),
+    "own AS": ("leaf1", "", "  neighbor ISL allowas-in 3\n", "", "which no other switch has: a loop"),
     "own AS on a spine": ("spine1", "", "  neighbor ISL allowas-in 3\n", "", "loops are not detected"),
     "hidden AS": ("leaf1", "", "  neighbor ISL remove-private-AS all\n", "", "no loop is detected"),
     "small limit": ("leaf1", "", "  neighbor ISL maximum-prefix 1\n", "", "prefix"),
