@@ -71,7 +71,8 @@ def _incomplete_segments(statement: Statement, sessions: Sessions) -> Iterator[F
     """Report VLANs with a part of what EVPN needs: a VNI, a route distinguisher, route targets, learned addresses."""
     device = statement.device
     carries = any("evpn" in str(each.families).split(",") for each in sessions.stated.values())
-    unmet = evpn_defaults.unmet_parts(device.system, statement.rest, statement.ports, carries=carries)
+    texts = device.files.values()
+    unmet = evpn_defaults.unmet_parts(device.system, statement.rest, statement.ports, texts, carries=carries)
     for place, words in unmet:
         path = f"{PORT}{place}]/enabled" if place in statement.ports else place
         message = f"{device.name}: {words}: its hosts are cut off from those of other switches"

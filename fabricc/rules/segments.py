@@ -249,7 +249,8 @@ def _dead_peers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report an MLAG peer whose address is in no subnet of the interface that leads to it."""
     peer, local = str(statement.rest.get("mlag/peer", "")), str(statement.rest.get("mlag/local", ""))
     subnet = statement.ports.get(local, {}).get("ipv4")
-    if not subnet and is_address(peer) and statement.addresses:
+    routed = evpn_defaults.routes_to_peer(statement.device.system)
+    if not subnet and is_address(peer) and statement.addresses and not routed:
         near = [text for texts in statement.addresses.values() for text in texts]
         if not any(_is_near(peer, text) for text in near):
             message = f"{statement.name} expects its MLAG peer at {peer}, which is in no subnet of its ports"

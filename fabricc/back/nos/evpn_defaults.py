@@ -113,7 +113,12 @@ _UNMET = {
 
 
 def unmet_parts(
-    system: str, facts: Mapping[str, object], ports: Mapping[str, Mapping[str, object]], *, carries: bool
+    system: str,
+    facts: Mapping[str, object],
+    ports: Mapping[str, Mapping[str, object]],
+    texts: Iterable[str] = (),
+    *,
+    carries: bool,
 ) -> Iterator[tuple[str, str]]:
     """Yield a fact, or the name of a port, and what VLANs and VRFs with a VNI lack without it.
 
@@ -124,9 +129,10 @@ def unmet_parts(
         system: of the switch.
         facts: all of it but for those of ports.
         ports: these by port.
+        texts: of its files, for forms of the VXLAN interface that no fact shows.
         carries: whether a session has EVPN.
     """
-    if system == "eos" and ports and carries and not any(path in facts for path in _TUNNEL_SOURCES):
+    if system == "eos" and ports and carries and lacks_vtep_source(system, texts):
         targets = [path for path in facts if _TARGET.fullmatch(path)]
         if targets and not any("mpls" in f"{path} {value}" for path, value in facts.items()):
             yield targets[0], "it has EVPN instances and no VXLAN interface"
@@ -203,6 +209,14 @@ def parts_of_pair(system: str) -> Mapping[str, str]:
     of Cumulus Linux, "Multi-Chassis Link Aggregation".
     """
     return _PAIRS.get(system, {})
+
+
+def routes_to_peer(system: str) -> bool:
+    """Return whether the stated address of a pair's other switch may be a routed one.
+
+    That of `virtual peer-link destination` of NX-OS is a loopback (Nexus 9000 NX-OS VXLAN guide, "vPC Fabric Peering").
+    """
+    return system == "nxos"
 
 
 def shares_vtep(system: str) -> bool:

@@ -81,3 +81,10 @@ def test_tunnels_of_linux_need_a_bridge_an_address_and_a_vrf(lost: str) -> None:
     assert len([*unmet_parts("frr", facts, {}, carries=True)]) == 1
     orphan = {**LINUX, "evpn/vni[5011]/distinguisher": "10.0.0.1:5011"}
     assert len([*unmet_parts("frr", orphan, {}, carries=True)]) == 1
+
+
+def test_instances_of_evpn_need_a_vxlan_interface_in_any_form() -> None:
+    facts, ports = {"evpn/segment[10]/route_target": "10:10"}, {"Ethernet1": {"enabled": "true"}}
+    assert len([*unmet_parts("eos", facts, ports, carries=True)]) == 1
+    text = "interface vxlan 1\n   vxlan source-interface Loopback1\n"
+    assert [*unmet_parts("eos", facts, ports, [text], carries=True)] == []

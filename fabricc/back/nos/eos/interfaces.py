@@ -421,9 +421,9 @@ def _copy_profiles(
 
 
 def _put_lost_profile(document: Document, kind: str, name: Value, line: int) -> None:
-    """State that a port names a profile which nothing defines, where others are, or the text is a whole one."""
+    """State that a port names a profile which nothing defines, where others are or lines of QoS stand without one."""
     known = document.scope.each(f"{kind} profile")
-    if name not in known and (known or "system/hostname" in document.reading.facts):
+    if name not in known and (known or kind == "mmu" or document.scope.table("traffic classes")):
         document.put(f"unread[{kind} profile {name}]", f"no {kind.upper()} profile has this name", line)
 
 

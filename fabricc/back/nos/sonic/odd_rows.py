@@ -87,7 +87,9 @@ def _odd_ports(tables: Mapping[str, Any]) -> Iterator[OddRow]:
         if row.get("admin_status") != "up" or speed is None:
             continue
         lanes = [each for each in str(row.get("lanes", "")).split(",") if each]
-        if not lanes and "DEVICE_METADATA" in tables:
+        if not lanes and any(
+            "lanes" in each for each in ports.values()
+        ):  # not of a file that adds to another
             yield odd_lack("PORT", name, "lanes", "the port is not created (sonic-port.yang: mandatory)")
         if lanes and speed > _PER_LANE * len(lanes):
             yield odd_field("PORT", name, row, "lanes", f"no lane carries its share of {speed // 1000} Gb/s")
