@@ -223,6 +223,7 @@ def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Find
         return
     texts = [str(value) for value in statement.facts_below("loopback/ip").values()]
     texts += [text for some in statement.addresses.values() for text in some]
+    texts = [text for text in texts if parse_network(text)]
     led = {*map(str, map(parse_network, texts)), *map(str, statement.facts_below("srv6/locator[").values())}
     for begins in ("static_route", "bgp/aggregate"):
         led |= {split_list_path(path, begins)[0] for path in statement.facts_below(f"{begins}[")}
