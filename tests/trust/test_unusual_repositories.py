@@ -447,7 +447,9 @@ def test_unreadable_git_index_raises_instead_of_untracked(top: Path, name: str) 
         Repository.of(top / "site").tracks("cluster.yaml")
 
 
-def test_an_index_that_cannot_be_read_is_named(top: Path) -> None:
+def test_an_index_that_cannot_be_read_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "_SILENT_S", 20.0)
+    monkeypatch.setattr(door, "_PATIENCE", door._SilenceLimit())
     (top / ".git" / "index").write_bytes(b"no index")
     with pytest.raises(GitError, match="cannot read the index"):
         Repository.of(top / "site").tracks("cluster.yaml")
