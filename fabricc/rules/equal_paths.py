@@ -117,7 +117,7 @@ def _too_many_paths(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _preferred_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report a policy that prefers, or makes longer, all routes of some sessions with one AS, so others are idle."""
+    """Report a policy that prefers or prepends the routes of some sessions with an AS alone: others are idle."""
     tilting = statement.once(_tilting_maps, lambda: _tilting_maps(statement))
     if not tilting:
         return
@@ -143,7 +143,7 @@ def _preferred_sessions(statement: Statement, sessions: Sessions) -> Iterator[Fi
 
 
 def _tilting_maps(statement: Statement) -> dict[str, tuple[str, str]]:
-    """Return the route maps whose first clause, for every route, changes what paths are compared by first."""
+    """Return route map -> the preference, weight or path that its first clause sets for every route, and its fact."""
     first: dict[str, tuple[str, str]] = {}
     for path, value in statement.facts_below("route_map[").items():
         name = first_key(path)

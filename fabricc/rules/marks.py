@@ -216,7 +216,7 @@ def _absent_loopbacks(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _strange_networks(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report host routes that a switch with a loopback announces, or prefixes of its addresses, which lead nowhere."""
+    """Report announced prefixes to which the switch has no route: addresses that it lacks, and nets around its own."""
     stated = statement.facts_below("bgp/network[")
     unchecked = statement.rest.get("bgp/setting[network import-check]") == "false"  # meant to exist nowhere
     if unchecked or not stated or statement.has_link_state or not statement.facts_below("loopback/ip"):

@@ -235,7 +235,7 @@ def _own_neighbors(statement: Statement, sessions: Sessions) -> Iterator[Finding
 
 
 def _far_sources(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions of one hop with another AS that a loopback is to send, though their port has what neighbors name.
+    """Report external sessions over one link whose source is a loopback: the neighbor expects the address of the port.
 
     The ends of links that are known are compared by `session_pairs`, unless the loopback has no address.
     """

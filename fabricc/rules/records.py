@@ -157,9 +157,9 @@ def sent_targets(summary: Summary, vrf: Vrf) -> frozenset[str]:
 
 
 def missed_targets(summary: Summary, vrf: Vrf, exported: Collection[str], *, stated: bool) -> str:
-    """Return what keeps a VRF from the routes of others with its name, of which one has `stated` both directions.
+    """Return why a VRF exchanges no routes with those of its name on other switches; "" if it does.
 
-    A derived import takes the VNI of every AS.
+    `stated` is whether one of them states route targets of both directions. A derived import takes the VNI of every AS.
     """
     derived = evpn_defaults.derives_targets(summary.system)
     if (stated or not derived) and bool(vrf.exports) != bool(vrf.imports):

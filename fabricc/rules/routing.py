@@ -105,13 +105,12 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def requirement_of(statement: Statement, sessions: Sessions) -> str:
-    """Return what a switch states of a requirement of policies, else the path of a session with a known one without."""
+    """Return whether a switch requires policies, as text, else the path of a session with a switch without one."""
     stated = statement.rest.get(_REQUIRED)
     if stated is not None or statement.expected.planned:
         return str(stated or "")
-    joined = (
-        each for each in sessions_to_switches(statement, sessions) if each in external_sessions(statement)
-    )
+    external = {key for key, _ in external_sessions(statement)}
+    joined = (each for each in sessions_to_switches(statement, sessions) if each[0] in external)
     bare = (key for key, values in joined if not all(has_policy(values, way) for way in ("import", "export")))
     key = next(bare, None) if statement.fars else None
     return (
@@ -122,7 +121,7 @@ def requirement_of(statement: Statement, sessions: Sessions) -> str:
 
 
 def _unstated_requirements(fabric: Switches) -> Iterator[Report]:
-    """Report sessions without a policy on a switch that leaves the requirement on, and others of its system do not."""
+    """Report sessions without a policy where a switch requires one by default and others of its system do not."""
     off = {each.system: name for name, each in fabric.summaries.items() if each.requirement == "false"}
     for name, summary in fabric.summaries.items() if off else ():
         path = summary.requirement
@@ -134,7 +133,7 @@ def _unstated_requirements(fabric: Switches) -> Iterator[Report]:
 
 
 def _idle_maps(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report that connected routes enter BGP unfiltered, or none do, beside the only route map that nothing uses."""
+    """Report a switch that puts all or no connected routes into BGP, and has a route map for them that nothing uses."""
     value = statement.rest.get(_CONNECTED)
     open_ = value == "unfiltered" or not any(map(statement.facts_below, _ENTERING))
     maps = {first_key(path) for path in statement.facts_below(_MAP)} if open_ else set[str]()

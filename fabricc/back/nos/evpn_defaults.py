@@ -267,12 +267,12 @@ def disabled_tunnel_copies(facts: Collection[str]) -> Mapping[str, str]:
 
 
 def derives_targets(system: str) -> bool:
-    """Return whether a VRF without route targets in one direction has one of AS and VNI there, as in FRR."""
+    """Return whether a system derives the route target of a VRF from AS and VNI where none is stated (FRR guide)."""
     return system in ("frr", "cumulus", "sonic")
 
 
 def takes_none(wanted: Collection[str], sent: Collection[str]) -> bool:
-    """Return whether a VRF that imports route targets imports none of some; NVUE writes `ANY` for every AS."""
+    """Return whether a VRF imports none of the route targets that others send; `ANY` of NVUE stands for every AS."""
     numbers = {each.rpartition(":")[2] for each in sent}
     return bool(wanted) and all(
         ":" in each and (each[4:] not in numbers if each.startswith("ANY:") else each not in sent)

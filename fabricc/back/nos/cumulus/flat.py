@@ -182,7 +182,7 @@ def _finish_tunnels(document: Document, interfaces: Mapping[str, Scope]) -> None
 
 
 def _state_bridge(document: Document, interfaces: Mapping[str, Scope], joined: Collection[Value]) -> None:
-    """State what has no effect for the only bridge: its VLANs, gateways of others, and the link of a pair beside it."""
+    """State VLANs, gateways and the link of a pair that have no effect, as the only bridge does not have them."""
     name, bridge = next((name, each) for name, each in interfaces.items() if each.table("ports"))
     vids = {vid for key in bridge.table("vids") for vid in expand_members(str(key))}
     if vids and bridge.values.get("vlan aware", ("",))[0] in ("no", "off"):

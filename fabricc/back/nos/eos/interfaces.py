@@ -421,7 +421,7 @@ def _copy_profiles(
 
 
 def _put_lost_profile(document: Document, kind: str, name: Value, line: int) -> None:
-    """State that a port names a profile which nothing defines, where others are or lines of QoS stand without one."""
+    """State that a port names a profile that nothing defines, if other profiles or maps of QoS are defined."""
     known = document.scope.each(f"{kind} profile")
     if name not in known and (known or kind == "mmu" or document.scope.table("traffic classes")):
         document.put(f"unread[{kind} profile {name}]", f"no {kind.upper()} profile has this name", line)

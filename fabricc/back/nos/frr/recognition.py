@@ -20,7 +20,7 @@ DAEMON_FILES = tuple(
     f"{daemon}.conf"
     for daemon in ("zebra", "staticd", "bgpd", "ospfd", "ospf6d", "isisd", "bfdd", "pimd", "ldpd", "ripd")
 )
-"""What a box has in place of `frr.conf` without `service integrated-vtysh-config`, in the order of their reading."""
+"""Files that a switch has in place of `frr.conf` without `service integrated-vtysh-config`, in order of reading."""
 _OWN = (*DAEMON_FILES, *_BY_NAME, "Quagga.conf")
 NAMES = frozenset(("frr", "interfaces", *(name.partition(".")[0] for name in _OWN)))
 _SIGNS = {
