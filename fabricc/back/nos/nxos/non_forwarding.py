@@ -95,7 +95,6 @@ REFUSED = (
     (r"bgp (?:router-id|bestpath|log-neighbor-changes|graceful-restart) ?.*", "`router bgp` has it without `bgp`"),
     (r"address-family (?!(?:ipv4|ipv6|l2vpn|vpnv4|vpnv6|link-state)\b)\S+.*", "the system has no such family"),
     (r"ip prefix-list .* \d+(?:\.\d+){3} \d+(?:\.\d+){3}(?: .*)?", "a prefix needs its length, as in `/24`"),
-    (r"ip access-class \S+ (?:in|out)", "a list for IPv4 is an `access-class`"),
     (r"pause (?:no-drop )?(?:cos|dscp|priority) .*", "a class pauses by `pause pfc-cos`"),
     (r"(?:service-policy|policy-map) (?:network-qos|queuing) .*", "a policy of this kind needs the word `type`"),
     (r"class type (?:queuing c-(?!(?:in|out)-(?:[48]q-)?q(?:\d|-default)$)"
