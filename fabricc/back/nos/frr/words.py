@@ -118,7 +118,8 @@ EXEC_LINES = partial(exec_lines, words=_TYPED)
 REFUSED = (
     (r"address-family (?!(?:ipv4|ipv6|l2vpn)\b)\S+.*", "the families are `ipv4`, `ipv6` and `l2vpn evpn`"),
     (r"neighbor \S+ (?:as|asn|remote|peer-as|remoteas) \S+", "the number of a neighbor is its `remote-as`"),
-    (r"neighbor \S+ bfd (?!profile |check-control-plane-failure|strict|\d).+", "`bfd` has no such option"),
+    (r"neighbor \S+ bfd (?!profile |check-control-plane-failure|strict|multihop|singlehop|\d).+",
+     "`bfd` has no such option"),
     (r"ip address \d+(?:\.\d+){3}(?: \d+(?:\.\d+){3})?", "an address needs the length of its prefix, as in `/31`"),
     (r"(?:set (?:system|interfaces|protocols|policy-options|routing-options)|nv set|feature|vrf context|vrf member"
      r"|service-policy|switchport|no switchport|channel-group|spanning-tree|ip routing|ip virtual-router)(?: .*)?",
